@@ -1,0 +1,3 @@
+//! The `testexec` command.
+
+fn main() {}

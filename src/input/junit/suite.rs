@@ -1,0 +1,213 @@
+//! Suites of a JUnit report: lineage, attributes, output, and the counts that may lie.
+
+use std::time::Duration;
+
+use super::tool_event;
+use crate::event::{Event, Sink};
+use crate::input::number;
+use crate::input::xml::{Tag, unescape};
+use crate::model::{List, Note, NoteKind, Pairs, RunError, RunErrorKind, Suite, Timestamp};
+
+/// The suites that are open, outermost first.
+#[derive(Default)]
+pub(super) struct Suites {
+    open: Vec<Open>,
+    lineage: Vec<String>,
+    announced: bool,
+    /// Of the report as a whole.
+    claimed_failures: u64,
+    failures: u64,
+    noted_counts: bool,
+    /// Output and properties outside of any suite are passed over.
+    stray_properties: Vec<String>,
+    stray_output: String,
+    pub(super) is_pytest: bool,
+}
+
+#[derive(Default)]
+struct Open {
+    named: bool,
+    file: String,
+    hostname: String,
+    started: Option<Timestamp>,
+    duration: Option<Duration>,
+    properties: Vec<String>,
+    stdout: String,
+    stderr: String,
+    claimed: Option<u64>,
+    claimed_failures: u64,
+    cases: u64,
+    failures: u64,
+    depth_of_names: usize,
+}
+
+impl Suites {
+    /// Says which tool made the report, before its first case.
+    pub(super) fn announce(&mut self, name: &str, sink: &mut dyn Sink) {
+        if !self.announced {
+            self.announced = true;
+            self.is_pytest = matches!(name, "pytest" | "pytest tests");
+            tool_event(name, None, sink);
+        }
+    }
+
+    pub(super) fn open_root(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
+        let name = tag.get("name", sink).unwrap_or_default();
+        // pytest 8 names its root, older ones only their suite.
+        if !name.is_empty() {
+            self.announce(&name, sink);
+        }
+    }
+
+    pub(super) fn open(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
+        let mut suite = Open {
+            depth_of_names: self.lineage.len(),
+            ..Open::default()
+        };
+        let mut name = String::new();
+        for (key, value) in tag.attributes() {
+            let value = unescape(value, sink);
+            match key {
+                "name" => name = value.into_owned(),
+                "file" | "filepath" => suite.file = value.into_owned(),
+                "hostname" => suite.hostname = value.into_owned(),
+                "timestamp" => suite.started = Timestamp::parse(&value),
+                "time" => suite.duration = number::seconds(&value),
+                "tests" => suite.claimed = Some(self.count(&value, sink)),
+                "failures" | "errors" => {
+                    suite.claimed_failures = suite
+                        .claimed_failures
+                        .saturating_add(self.count(&value, sink));
+                }
+                _ => {}
+            }
+        }
+        self.announce(&name, sink);
+        self.is_pytest |= name == "pytest";
+        suite.named = !name.is_empty();
+        if suite.named {
+            self.lineage.push(name);
+        }
+        self.open.push(suite);
+    }
+
+    pub(super) fn close(&mut self, sink: &mut dyn Sink) {
+        let Some(suite) = self.open.pop() else { return };
+        if let Some(parent) = self.open.last_mut() {
+            parent.cases += suite.cases;
+            parent.failures += suite.failures;
+        } else {
+            self.claimed_failures = self.claimed_failures.saturating_add(suite.claimed_failures);
+            self.failures += suite.failures;
+        }
+        let lie = suite.claimed.is_some_and(|claimed| claimed != suite.cases)
+            || (suite.claimed_failures == 0 && suite.failures > 0);
+        if lie && !self.noted_counts {
+            self.noted_counts = true;
+            let (name, claimed) = (self.name(), suite.claimed.unwrap_or(0));
+            let message = format!(
+                "suite \"{name}\" counts {claimed} tests and {} failures, but has {} and {}; its cases are believed",
+                suite.claimed_failures, suite.cases, suite.failures
+            );
+            sink.note(Note::new(NoteKind::Count, message));
+        }
+        self.tell(&suite, sink);
+        self.lineage.truncate(suite.depth_of_names);
+    }
+
+    fn tell(&self, suite: &Open, sink: &mut dyn Sink) {
+        let bare = suite.hostname.is_empty()
+            && suite.started.is_none()
+            && suite.duration.is_none()
+            && suite.properties.is_empty()
+            && suite.stdout.is_empty()
+            && suite.stderr.is_empty();
+        if bare {
+            return;
+        }
+        sink.event(&Event::Suite(Suite {
+            package: "",
+            file: &suite.file,
+            lineage: List::from(&self.lineage),
+            hostname: &suite.hostname,
+            started: suite.started,
+            duration: suite.duration,
+            properties: Pairs::new(&suite.properties),
+            stdout: &suite.stdout,
+            stderr: &suite.stderr,
+        }));
+    }
+
+    /// The report is over.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
+        if self.claimed_failures > 0 && self.failures == 0 {
+            let message = format!(
+                "the report counts {} failures, but none of its cases failed",
+                self.claimed_failures
+            );
+            sink.error(RunError::new(RunErrorKind::Contradiction, message));
+        }
+    }
+
+    /// A case ended.
+    pub(super) fn count_case(&mut self, failed: bool) {
+        match self.open.last_mut() {
+            Some(suite) => {
+                suite.cases += 1;
+                suite.failures += u64::from(failed);
+            }
+            None => self.failures += u64::from(failed),
+        }
+    }
+
+    /// So many failures outside of any case.
+    pub(super) fn failed_outside(&mut self, count: u64) {
+        match self.open.last_mut() {
+            Some(suite) => suite.failures += count,
+            None => self.failures += count,
+        }
+    }
+
+    pub(super) fn lineage(&self) -> List<'_> {
+        List::from(&self.lineage)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.lineage.last().map_or("", String::as_str)
+    }
+
+    pub(super) fn file(&self) -> &str {
+        self.open
+            .iter()
+            .rev()
+            .map(|suite| suite.file.as_str())
+            .find(|file| !file.is_empty())
+            .unwrap_or("")
+    }
+
+    pub(super) fn properties(&mut self) -> &mut Vec<String> {
+        match self.open.last_mut() {
+            Some(suite) => &mut suite.properties,
+            None => &mut self.stray_properties,
+        }
+    }
+
+    pub(super) fn output(&mut self, is_error: bool) -> &mut String {
+        match self.open.last_mut() {
+            Some(suite) if is_error => &mut suite.stderr,
+            Some(suite) => &mut suite.stdout,
+            None => &mut self.stray_output,
+        }
+    }
+
+    fn count(&mut self, text: &str, sink: &mut dyn Sink) -> u64 {
+        text.trim().parse().unwrap_or_else(|_| {
+            if !self.noted_counts {
+                self.noted_counts = true;
+                let message = format!("\"{text}\" is no count and is passed over");
+                sink.note(Note::new(NoteKind::Count, message));
+            }
+            0
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! Reports in: one file per format, found by what is in the report.
+//!
+//! To add a format: a file with a type that implements [`InputFormat`], its `mod` line, its line in
+//! [`FORMATS`], and a fixture in `fixtures/reports/<name>/`.
+
+#![deny(clippy::disallowed_methods)]
+
+mod capped;
+mod decode;
+mod failure;
+mod head;
+mod json;
+mod junit;
+mod lines;
+mod number;
+mod unknown;
+mod xml;
+
+use crate::event::Sink;
+use crate::model::Grade;
+use decode::Decoder;
+
+pub use head::Head;
+pub use unknown::Unknown;
+
+/// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
+pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+
+/// A format of report.
+pub trait InputFormat: Sync {
+    /// Its name: the value of `--from` and the folder of its fixtures.
+    fn name(&self) -> &'static str;
+    /// What it is, in a few words.
+    fn description(&self) -> &'static str;
+    /// The framework that reports of this format come from, unless the report itself tells.
+    fn framework(&self) -> &'static str;
+    /// How far its results can be trusted.
+    fn grade(&self) -> Grade {
+        Grade::Structured
+    }
+    /// Whether a report that begins like this is of this format.
+    fn sniff(&self, head: &Head<'_>) -> bool;
+    /// A reader for one report.
+    fn parser(&self) -> Box<dyn Parser>;
+}
+
+/// Reads one report, in pieces of any size. The same for a live pipe and a file.
+///
+/// What cannot be read becomes a run error or a note; reading always goes on. A report that stops
+/// before its end must end in a run error, and must never have more passes than the whole.
+pub trait Parser: Send {
+    /// Reads a piece.
+    fn feed(&mut self, text: &str, sink: &mut dyn Sink);
+    /// The report is over.
+    fn finish(&mut self, sink: &mut dyn Sink);
+}
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static dyn InputFormat> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// The format that fits a report that begins like this.
+pub fn sniff(head: &Head<'_>) -> Option<&'static dyn InputFormat> {
+    FORMATS.iter().copied().find(|format| format.sniff(head))
+}
+
+/// How much of a report is looked at to tell its format.
+const HEAD: usize = 64 << 10;
+
+/// Reads the bytes of one report of whatever format.
+pub struct Reader {
+    given: Option<&'static dyn InputFormat>,
+    state: State,
+}
+
+enum State {
+    Sniffing(Vec<u8>),
+    Reading {
+        decoder: Decoder,
+        format: &'static dyn InputFormat,
+        parser: Box<dyn Parser>,
+    },
+    Unknown(Unknown),
+}
+
+impl Reader {
+    /// A reader for a report of this format, or of one that is told from its content.
+    pub fn new(given: Option<&'static dyn InputFormat>) -> Self {
+        Self {
+            given,
+            state: State::Sniffing(Vec::new()),
+        }
+    }
+
+    /// A reader for a live stream of this format, which must not wait for more bytes than there are.
+    pub fn live(format: &'static dyn InputFormat) -> Self {
+        let state = State::Reading {
+            decoder: Decoder::utf8(),
+            format,
+            parser: format.parser(),
+        };
+        Self {
+            given: Some(format),
+            state,
+        }
+    }
+
+    /// Reads some bytes.
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        match &mut self.state {
+            State::Sniffing(head) => {
+                head.extend_from_slice(bytes);
+                if head.len() >= HEAD {
+                    self.decide(sink);
+                }
+            }
+            State::Reading {
+                decoder, parser, ..
+            } => parser.feed(decoder.decode(bytes, sink), sink),
+            State::Unknown(_) => {}
+        }
+    }
+
+    /// The format, as soon as it is known.
+    pub fn format(&self) -> Option<&'static dyn InputFormat> {
+        match &self.state {
+            State::Reading { format, .. } => Some(*format),
+            _ => self.given,
+        }
+    }
+
+    /// The report is over. Tells if it was none.
+    pub fn finish(mut self, sink: &mut dyn Sink) -> Result<(), Unknown> {
+        if let State::Sniffing(_) = self.state {
+            self.decide(sink);
+        }
+        match self.state {
+            State::Reading {
+                mut decoder,
+                mut parser,
+                ..
+            } => {
+                let last = decoder.finish(sink);
+                if !last.is_empty() {
+                    parser.feed(last, sink);
+                }
+                parser.finish(sink);
+                Ok(())
+            }
+            State::Unknown(unknown) => Err(unknown),
+            State::Sniffing(_) => Ok(()),
+        }
+    }
+
+    fn decide(&mut self, sink: &mut dyn Sink) {
+        let State::Sniffing(bytes) = &mut self.state else {
+            return;
+        };
+        let bytes = std::mem::take(bytes);
+        let mut decoder = Decoder::for_head(&bytes, sink);
+        let text = decoder.decode(&bytes, sink).to_owned();
+        let head = Head::new(&text);
+        let Some(format) = self.given.or_else(|| sniff(&head)) else {
+            self.state = State::Unknown(unknown::explain(&head));
+            return;
+        };
+        let mut parser = format.parser();
+        self.state = {
+            let tool = crate::event::Tool {
+                framework: format.framework(),
+                ..Default::default()
+            };
+            sink.event(&crate::event::Event::Tool(tool));
+            parser.feed(&text, sink);
+            State::Reading {
+                decoder,
+                format,
+                parser,
+            }
+        };
+    }
+}

@@ -1,0 +1,48 @@
+//! What to say of a file that is no test report.
+
+use super::head::Head;
+use crate::model::{Note, NoteKind, RunError, RunErrorKind};
+
+/// What became of a file that no format fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is known to hold no results and does no harm.
+    Harmless(Note),
+    /// It is not what it was given for.
+    Unreadable(RunError),
+}
+
+/// Says what a file that no format fits looks like.
+pub(super) fn explain(head: &Head<'_>) -> Unknown {
+    let text = head
+        .text
+        .trim_matches(|c: char| c.is_whitespace() || c == '\0' || c == '\u{feff}');
+    if head.root() == Some("failsafe-summary") {
+        let message = "a summary of Maven Failsafe holds no cases and is passed over";
+        return Unknown::Harmless(Note::new(NoteKind::Ignored, message));
+    }
+    let looks_like = if text.is_empty() {
+        "it is empty"
+    } else if text.starts_with("<!DOCTYPE html")
+        || head.root().is_some_and(|r| r.eq_ignore_ascii_case("html"))
+    {
+        "it looks like HTML"
+    } else if is_coverage(head) {
+        "it is a coverage report, not test results"
+    } else if head.root().is_some() {
+        "it is XML, but of no test format"
+    } else if text.starts_with(['{', '[']) {
+        "it is JSON, but of no test format"
+    } else {
+        "it has no test results in it that testexec knows"
+    };
+    let message = format!("no known report format: {looks_like}");
+    Unknown::Unreadable(RunError::new(RunErrorKind::Report, message))
+}
+
+fn is_coverage(head: &Head<'_>) -> bool {
+    matches!(head.root(), Some("coverage" | "CoverageSession"))
+        || head.text.contains("-//JACOCO//DTD")
+        || head.text.trim_start().starts_with("TN:")
+        || head.text.trim_start().starts_with("mode: ")
+}

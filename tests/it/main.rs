@@ -1,0 +1,9 @@
+//! The integration tests: one binary, a module per concern.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stderr, reason = "tests say what they skip")]
+#![allow(missing_docs, reason = "test names are sentences")]
+
+mod common;
+mod contract;
+mod oracle;
