@@ -10,6 +10,7 @@
 //! | [`model`] | the run: cases, attempts, outcomes; plain data |
 //! | [`event`] | what readers say |
 //! | [`input`] | one file per report format: bytes in, events out |
+//! | [`collect`] | finds report files and reads them side by side |
 //! | [`recorder`] | folds events into a run |
 //! | [`judge`] | decides what a run amounts to |
 //! | [`output`] | one file per report format: a run in, bytes out |
@@ -20,7 +21,9 @@
 //! `mod.rs`, one fixture. Help, sniffing, docs and the contract tests read the tables.
 
 pub mod cli;
+pub mod collect;
 pub mod deliver;
+pub mod error;
 pub mod event;
 pub mod input;
 pub mod judge;

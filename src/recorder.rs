@@ -95,6 +95,7 @@ impl Recorder {
     /// Everything heard.
     pub fn into_batch(mut self) -> Batch {
         self.end_report();
+        self.batch.seal();
         self.batch
     }
 

@@ -1,3 +1,7 @@
-//! The `testexec` command.
+//! The `cargo testexec` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    testexec::cli::cargo_main(std::env::args_os())
+}

@@ -1,3 +1,7 @@
 //! The `testexec` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    testexec::cli::main(std::env::args_os())
+}

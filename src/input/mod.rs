@@ -122,6 +122,18 @@ impl Reader {
         }
     }
 
+    /// Decides on the format now, if that has not happened yet: no more bytes come.
+    pub fn settle(&mut self, sink: &mut dyn Sink) {
+        if let State::Sniffing(_) = self.state {
+            self.decide(sink);
+        }
+    }
+
+    /// Whether no format fits, so that reading on is of no use.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.state, State::Unknown(_))
+    }
+
     /// The format, as soon as it is known.
     pub fn format(&self) -> Option<&'static dyn InputFormat> {
         match &self.state {
@@ -132,9 +144,7 @@ impl Reader {
 
     /// The report is over. Tells if it was none.
     pub fn finish(mut self, sink: &mut dyn Sink) -> Result<(), Unknown> {
-        if let State::Sniffing(_) = self.state {
-            self.decide(sink);
-        }
+        self.settle(sink);
         match self.state {
             State::Reading {
                 mut decoder,

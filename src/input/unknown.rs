@@ -8,7 +8,9 @@ use crate::model::{Note, NoteKind, RunError, RunErrorKind};
 pub enum Unknown {
     /// It is known to hold no results and does no harm.
     Harmless(Note),
-    /// It is not what it was given for.
+    /// It is something else. Whoever named it was wrong; whoever met it in a folder need not care.
+    Foreign(RunError),
+    /// It is empty or cut so short that it may well have been a report.
     Unreadable(RunError),
 }
 
@@ -22,7 +24,8 @@ pub(super) fn explain(head: &Head<'_>) -> Unknown {
         return Unknown::Harmless(Note::new(NoteKind::Ignored, message));
     }
     let looks_like = if text.is_empty() {
-        "it is empty"
+        let message = "the report is empty";
+        return Unknown::Unreadable(RunError::new(RunErrorKind::Report, message));
     } else if text.starts_with("<!DOCTYPE html")
         || head.root().is_some_and(|r| r.eq_ignore_ascii_case("html"))
     {
@@ -37,7 +40,7 @@ pub(super) fn explain(head: &Head<'_>) -> Unknown {
         "it has no test results in it that testexec knows"
     };
     let message = format!("no known report format: {looks_like}");
-    Unknown::Unreadable(RunError::new(RunErrorKind::Report, message))
+    Unknown::Foreign(RunError::new(RunErrorKind::Report, message))
 }
 
 fn is_coverage(head: &Head<'_>) -> bool {

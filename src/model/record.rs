@@ -159,6 +159,15 @@ impl Batch {
         record.duration = suite.duration.or(record.duration);
     }
 
+    /// Gives back memory that is only needed while the batch grows.
+    pub fn seal(&mut self) {
+        self.index = HashMap::new();
+        self.text.shrink_to_fit();
+        self.tape.shrink_to_fit();
+        self.suites.shrink_to_fit();
+        self.records.shrink_to_fit();
+    }
+
     /// The number of attempts kept.
     pub fn len(&self) -> usize {
         self.records.len()

@@ -77,7 +77,8 @@ pub(crate) fn read_in_pieces(
         reader.feed(part, &mut recorder);
     }
     let format = reader.format();
-    if let Err(Unknown::Unreadable(error)) = reader.finish(&mut recorder) {
+    if let Err(Unknown::Unreadable(error) | Unknown::Foreign(error)) = reader.finish(&mut recorder)
+    {
         testexec::event::Sink::error(&mut recorder, error);
     }
     let _ = format;

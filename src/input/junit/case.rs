@@ -38,7 +38,8 @@ pub(super) enum FoundKind {
 impl FoundKind {
     pub(super) fn of(element: &str) -> Option<Self> {
         Some(match element {
-            "failure" => Self::Failure,
+            // PHPUnit exits with 1 for a warning.
+            "failure" | "warning" => Self::Failure,
             "error" => Self::Error,
             "skipped" | "ignored" | "disabled" | "pending" | "skip" => Self::Skipped,
             "flakyFailure" => Self::Flaky(FailureKind::Failure),
@@ -108,7 +109,9 @@ impl Found {
             _ if matches!(self.message.as_str(), "Timeout" | "test timed out") => {
                 FailureKind::Timeout
             }
-            _ if self.message == "SEGFAULT" => FailureKind::Crash,
+            _ if matches!(self.message.as_str(), "SEGFAULT" | "Subprocess aborted") => {
+                FailureKind::Crash
+            }
             _ => kind,
         }
     }
@@ -196,7 +199,13 @@ impl CaseState {
         self.repair(suites);
         let joined = self.joined_body();
         let final_outcome = self.outcome(whole, &joined);
-        suites.count_case(matches!(final_outcome, Outcome::Failed(_)));
+        let failed = matches!(final_outcome, Outcome::Failed(_));
+        let is_failure = |found: &&Found| found.kind == FoundKind::Failure;
+        let failures = self.found.iter().filter(is_failure).count() as u64;
+        let is_error =
+            |found: &&Found| !matches!(found.kind, FoundKind::Failure | FoundKind::Skipped);
+        let errors = self.found.iter().filter(is_error).count() as u64;
+        suites.count_case(failed, failures, errors);
         let attachments = attachments(&self.stdout);
         let case = Case {
             id: CaseId {
@@ -300,7 +309,12 @@ impl CaseState {
                 Outcome::Failed(found.failure(kind, body, &self.name))
             }
             // CTest calls a program that is not there skipped, and fails.
-            (None, Some(skip)) if skip.message.starts_with("Unable to find executable") => {
+            (None, Some(skip))
+                if matches!(
+                    skip.message.as_str(),
+                    "Unable to find executable" | "Required Files Missing"
+                ) =>
+            {
                 Outcome::Failed(Failure {
                     kind: FailureKind::Error,
                     message: &skip.message,

@@ -14,9 +14,6 @@ pub(super) struct Suites {
     open: Vec<Open>,
     lineage: Vec<String>,
     announced: bool,
-    /// Of the report as a whole.
-    claimed_failures: u64,
-    failures: u64,
     noted_counts: bool,
     /// Output and properties outside of any suite are passed over.
     stray_properties: Vec<String>,
@@ -36,8 +33,14 @@ struct Open {
     stderr: String,
     claimed: Option<u64>,
     claimed_failures: u64,
+    claimed_errors: u64,
     cases: u64,
+    /// Failed cases and what failed outside of them.
     failures: u64,
+    /// Failure elements; a case may have several.
+    failure_elements: u64,
+    /// Error elements, and those of attempts that some tools count among them.
+    error_elements: u64,
     depth_of_names: usize,
 }
 
@@ -74,11 +77,8 @@ impl Suites {
                 "timestamp" => suite.started = Timestamp::parse(&value),
                 "time" => suite.duration = number::seconds(&value),
                 "tests" => suite.claimed = Some(self.count(&value, sink)),
-                "failures" | "errors" => {
-                    suite.claimed_failures = suite
-                        .claimed_failures
-                        .saturating_add(self.count(&value, sink));
-                }
+                "failures" => suite.claimed_failures = self.count(&value, sink),
+                "errors" => suite.claimed_errors = self.count(&value, sink),
                 _ => {}
             }
         }
@@ -96,12 +96,11 @@ impl Suites {
         if let Some(parent) = self.open.last_mut() {
             parent.cases += suite.cases;
             parent.failures += suite.failures;
-        } else {
-            self.claimed_failures = self.claimed_failures.saturating_add(suite.claimed_failures);
-            self.failures += suite.failures;
+            parent.failure_elements += suite.failure_elements.max(suite.claimed_failures);
+            parent.error_elements += suite.error_elements.max(suite.claimed_errors);
         }
         let lie = suite.claimed.is_some_and(|claimed| claimed != suite.cases)
-            || (suite.claimed_failures == 0 && suite.failures > 0);
+            || (suite.claimed_failures == 0 && suite.claimed_errors == 0 && suite.failures > 0);
         if lie && !self.noted_counts {
             self.noted_counts = true;
             let (name, claimed) = (self.name(), suite.claimed.unwrap_or(0));
@@ -111,6 +110,7 @@ impl Suites {
             );
             sink.note(Note::new(NoteKind::Count, message));
         }
+        self.tell_hidden_failures(&suite, sink);
         self.tell(&suite, sink);
         self.lineage.truncate(suite.depth_of_names);
     }
@@ -138,33 +138,44 @@ impl Suites {
         }));
     }
 
-    /// The report is over.
-    pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
-        if self.claimed_failures > 0 && self.failures == 0 {
-            let message = format!(
-                "the report counts {} failures, but none of its cases failed",
-                self.claimed_failures
-            );
-            sink.error(RunError::new(RunErrorKind::Contradiction, message));
+    /// Newman, Karma and `ScalaTest` count what broke outside of their cases and show it nowhere.
+    fn tell_hidden_failures(&self, suite: &Open, sink: &mut dyn Sink) {
+        let claimed = suite.claimed_failures.saturating_add(suite.claimed_errors);
+        let shown = suite.failure_elements + suite.error_elements;
+        // Mocha and others count their failures as errors, or as both.
+        let hidden_errors = suite.claimed_errors > 0
+            && suite.error_elements == 0
+            && suite.claimed_errors != suite.failure_elements;
+        if !hidden_errors && (claimed == 0 || shown > 0) {
+            return;
         }
+        let name = self.name();
+        let message =
+            format!("suite \"{name}\" counts {claimed} failures and errors, but shows {shown}");
+        let output = if suite.stderr.trim().is_empty() {
+            &suite.stdout
+        } else {
+            &suite.stderr
+        };
+        let error = RunError::new(RunErrorKind::Contradiction, message).with_details(output.trim());
+        sink.error(error.in_scope(name));
     }
 
     /// A case ended.
-    pub(super) fn count_case(&mut self, failed: bool) {
-        match self.open.last_mut() {
-            Some(suite) => {
-                suite.cases += 1;
-                suite.failures += u64::from(failed);
-            }
-            None => self.failures += u64::from(failed),
+    pub(super) fn count_case(&mut self, failed: bool, failures: u64, errors: u64) {
+        if let Some(suite) = self.open.last_mut() {
+            suite.cases += 1;
+            suite.failures += u64::from(failed);
+            suite.failure_elements += failures;
+            suite.error_elements += errors;
         }
     }
 
-    /// So many failures outside of any case.
-    pub(super) fn failed_outside(&mut self, count: u64) {
-        match self.open.last_mut() {
-            Some(suite) => suite.failures += count,
-            None => self.failures += count,
+    /// Something failed outside of any case.
+    pub(super) fn failed_outside(&mut self) {
+        if let Some(suite) = self.open.last_mut() {
+            suite.failures += 1;
+            suite.error_elements += 1;
         }
     }
 

@@ -38,6 +38,11 @@ impl OutputFormat for Json {
     }
 }
 
+/// The JSON Schema of the report.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(wire::Head<'static>)
+}
+
 /// Cases rendered by one thread at a time.
 const BLOCK: usize = 4096;
 
