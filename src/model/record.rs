@@ -76,6 +76,10 @@ pub(super) struct Record {
 pub(super) const AGAIN: u8 = 1;
 /// Merged into an earlier record; not a case of its own.
 pub(super) const MERGED: u8 = 2;
+/// Later records were merged into this one.
+pub(super) const HAS_MERGED: u8 = 4;
+/// Not the first case of its identity.
+pub(super) const REPEATED: u8 = 8;
 
 #[derive(Clone, Debug)]
 pub(super) struct SuiteRecord {
@@ -241,6 +245,11 @@ impl Batch {
                 }),
             },
         }
+    }
+
+    /// How long an attempt took, in nanoseconds.
+    pub(super) fn nanos(&self, index: usize) -> Option<u64> {
+        Some(self.records[index].duration).filter(|&nanos| nanos != u64::MAX)
     }
 
     pub(super) fn suite(&self, index: usize) -> Suite<'_> {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::record::{AGAIN, MERGED};
+use super::record::{AGAIN, HAS_MERGED, MERGED, REPEATED};
 use super::{Attempt, Batch, Case, Identity, Outcome, Suite, Timestamp, Verdict};
 
 /// One run: cases with their attempts, and what happened around them. Facts only.
@@ -391,12 +391,23 @@ impl TestRun {
                 if record.flags & AGAIN != 0 || duplicates == Duplicates::Retries {
                     record.flags |= MERGED;
                     self.merged.entry(*head).or_default().push(at);
+                    let (batch, index) = *head;
+                    self.batches[batch as usize].records[index as usize].flags |= HAS_MERGED;
                 } else {
+                    record.flags |= REPEATED;
                     *count += 1;
                     self.occurrences.insert(at, *count);
                     *head = at;
                 }
             }
+        }
+        if !self.occurrences.is_empty() {
+            let message = format!(
+                "{} results share the name of an earlier one and stay cases of their own (#2, #3, …); \
+                 --duplicates=retries reads them as attempts",
+                self.occurrences.len()
+            );
+            self.add_note(Note::new(NoteKind::Duplicate, message));
         }
     }
 
@@ -476,13 +487,16 @@ impl<'a> CaseView<'a> {
 
     /// The how-manieth case of its identity it is, from 1.
     pub fn occurrence(&self) -> u32 {
+        if self.flags() & REPEATED == 0 {
+            return 1;
+        }
         self.run.occurrences.get(&self.at).copied().unwrap_or(1)
     }
 
     /// The attempts, in order. Never empty.
     pub fn attempts(&self) -> impl ExactSizeIterator<Item = Attempt<'a>> + use<'a> {
         let (run, own) = (self.run, self.at);
-        let further: &[At] = run.merged.get(&own).map_or(&[], Vec::as_slice);
+        let further = self.merged();
         (0..further.len() + 1).map(move |number| {
             let (batch, index) = if number == 0 {
                 own
@@ -504,6 +518,28 @@ impl<'a> CaseView<'a> {
             _ => false,
         };
         self.attempts().filter(decides).last().unwrap_or_default()
+    }
+
+    /// How long all its attempts took together, in nanoseconds.
+    pub fn nanos(&self) -> u64 {
+        let of = |&(batch, index): &At| self.run.batches[batch as usize].nanos(index as usize);
+        let own = of(&self.at).unwrap_or(0);
+        self.merged()
+            .iter()
+            .filter_map(of)
+            .fold(own, u64::saturating_add)
+    }
+
+    fn flags(&self) -> u8 {
+        self.batch.records[self.at.1 as usize].flags
+    }
+
+    /// Where the further attempts are. Most cases have none, and no look-up to find that out.
+    fn merged(&self) -> &'a [At] {
+        if self.flags() & HAS_MERGED == 0 {
+            return &[];
+        }
+        self.run.merged.get(&self.at).map_or(&[], Vec::as_slice)
     }
 
     /// What all attempts amount to.

@@ -80,14 +80,11 @@ pub fn format(name: &str) -> Option<&'static dyn OutputFormat> {
 
 /// How long a run took, in nanoseconds: on the clock where that is known, else the sum of its cases.
 fn run_duration(run: &TestRun) -> u64 {
-    let nanos =
-        |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    run.duration.map_or_else(
-        || {
-            let each = run.cases().flat_map(|case| case.attempts());
-            each.filter_map(|attempt| attempt.duration)
-                .fold(0, |sum, duration| sum.saturating_add(nanos(duration)))
-        },
-        nanos,
-    )
+    let clock = run
+        .duration
+        .map(|duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    clock.unwrap_or_else(|| {
+        run.cases()
+            .fold(0, |sum, case| sum.saturating_add(case.nanos()))
+    })
 }

@@ -119,3 +119,12 @@ pub(crate) fn describe(run: &TestRun) -> String {
     }
     text
 }
+
+/// A tool that a test needs is not here. That is a failure where it could have been had.
+pub(crate) fn missing(tool: &str, what: &str) {
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "{tool} is missing, so it is not known {what}"
+    );
+    eprintln!("skipped, since {tool} is missing: {what}");
+}

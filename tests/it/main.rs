@@ -4,6 +4,9 @@
 #![allow(clippy::print_stderr, reason = "tests say what they skip")]
 #![allow(missing_docs, reason = "test names are sentences")]
 
+mod architecture;
 mod common;
 mod contract;
+mod convert;
+mod json_out;
 mod oracle;

@@ -254,7 +254,8 @@ impl CaseState {
         if suites.is_pytest {
             self.line = self.line.map(|line| line.saturating_add(1));
         }
-        if let Some((file, line)) = self.class.rsplit_once(':')
+        if self.class.as_bytes().last().is_some_and(u8::is_ascii_digit)
+            && let Some((file, line)) = self.class.rsplit_once(':')
             && let Some(line) = number::line(line)
             && file.contains('.')
             && self.line.is_none()
@@ -398,6 +399,9 @@ fn rerun_attempt<'a>(found: &'a Found, kind: FailureKind, case: &str) -> Attempt
 fn attachments(stdout: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = stdout;
+    if stdout.is_empty() {
+        return found;
+    }
     while let Some((_, after)) = rest.split_once("[[ATTACHMENT|") {
         let Some((path, after)) = after.split_once("]]") else {
             break;

@@ -3,7 +3,9 @@
 //! The wire structs are in [`wire`]; `testexec schema` prints their JSON Schema. Cases are written one
 //! by one and last, so that a report of any size needs no second copy of it in memory.
 
+mod fill;
 pub mod wire;
+mod write;
 
 use std::io::{self, Write};
 use std::sync::mpsc;
@@ -40,7 +42,10 @@ impl OutputFormat for Json {
 
 /// The JSON Schema of the report.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(wire::Head<'static>)
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    settings
+        .into_generator()
+        .into_root_schema_for::<wire::Head<'static>>()
 }
 
 /// Cases rendered by one thread at a time.
@@ -61,7 +66,7 @@ fn render_cases(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderEr
 
 fn render_case(case: &CaseView<'_>, first: bool, buffer: &mut Vec<u8>) -> Result<(), RenderError> {
     buffer.extend_from_slice(if first { b"\n" } else { b",\n" });
-    serde_json::to_writer(buffer, &wire::Test::of(case))?;
+    wire::Test::without_id(case).write(case, buffer)?;
     Ok(())
 }
 

@@ -4,12 +4,17 @@
 //! in one file. This reader repairs what it can, says so in notes, and knows at the end whether the
 //! document was whole. No entity is ever expanded and nothing outside the text is ever opened.
 
-use std::borrow::Cow;
+mod entity;
+mod tag;
 
-use memchr::{memchr, memchr3, memmem};
+use memchr::{memchr, memmem};
 
 use crate::event::Sink;
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
+use tag::{Attribute, Scanned, local_name, scan_tag};
+
+pub(super) use entity::unescape;
+pub(super) use tag::Tag;
 
 /// Elements nested deeper than this are passed over.
 const MAX_DEPTH: usize = 256;
@@ -32,76 +37,6 @@ pub(super) trait Handler {
     fn close(&mut self, name: &str, whole: bool, sink: &mut dyn Sink);
 }
 
-/// A start tag.
-#[derive(Clone, Copy)]
-pub(super) struct Tag<'a> {
-    /// The name without namespace prefix.
-    pub(super) name: &'a str,
-    attributes: &'a str,
-    /// The tag as it stands in the report.
-    pub(super) raw: &'a str,
-}
-
-impl<'a> Tag<'a> {
-    /// The attributes in order, with their values still encoded.
-    pub(super) fn attributes(&self) -> Attributes<'a> {
-        Attributes {
-            rest: self.attributes,
-        }
-    }
-
-    /// The decoded value of the first attribute called `name`.
-    pub(super) fn get(&self, name: &str, sink: &mut dyn Sink) -> Option<Cow<'a, str>> {
-        let (_, value) = self.attributes().find(|(key, _)| *key == name)?;
-        Some(unescape(value, sink))
-    }
-}
-
-/// Iterates over the attributes of a tag, quoted or not.
-pub(super) struct Attributes<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Attributes<'a> {
-    type Item = (&'a str, &'a str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_ascii_start();
-        if rest.is_empty() {
-            return None;
-        }
-        let bytes = rest.as_bytes();
-        let end = bytes
-            .iter()
-            .position(|&b| b == b'=' || b.is_ascii_whitespace());
-        let (key, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let Some(value) = after.trim_ascii_start().strip_prefix('=') else {
-            self.rest = after;
-            return Some((local_name(key), ""));
-        };
-        let value = value.trim_ascii_start();
-        let (value, rest) = match value.as_bytes().first() {
-            Some(&quote @ (b'"' | b'\'')) => {
-                let inside = &value[1..];
-                match memchr(quote, inside.as_bytes()) {
-                    Some(at) => (&inside[..at], &inside[at + 1..]),
-                    None => (inside, ""),
-                }
-            }
-            _ => {
-                let end = value.bytes().position(|b| b.is_ascii_whitespace());
-                value.split_at(end.unwrap_or(value.len()))
-            }
-        };
-        self.rest = rest;
-        Some((local_name(key), value))
-    }
-}
-
-fn local_name(name: &str) -> &str {
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Content,
@@ -116,9 +51,9 @@ enum Mode {
 pub(super) struct Xml {
     pending: String,
     mode: Mode,
-    /// How far a tag that is not whole was searched for its end, and in which quotes that is.
+    /// How far a tag that is not whole was searched for its end.
     searched: usize,
-    quote: u8,
+    attributes: Vec<Attribute>,
     /// The names of the open elements, one after the other, and where each starts.
     names: String,
     starts: Vec<usize>,
@@ -146,7 +81,7 @@ impl Default for Xml {
             pending: String::new(),
             mode: Mode::Content,
             searched: 0,
-            quote: 0,
+            attributes: Vec::new(),
             names: String::new(),
             starts: Vec::new(),
             beyond: 0,
@@ -344,71 +279,45 @@ impl Xml {
         handler: &mut dyn Handler,
         sink: &mut dyn Sink,
     ) -> Option<usize> {
-        let Some(end) = self.tag_end(rest) else {
+        let mut attributes = std::mem::take(&mut self.attributes);
+        // A tag that is not whole is looked at again only when another `>` has come.
+        let ends = memchr(
+            b'>',
+            rest.as_bytes().get(self.searched..).unwrap_or_default(),
+        );
+        let scanned = ends.and_then(|_| scan_tag(rest, &mut attributes));
+        self.searched = 0;
+        let Some(scanned) = scanned else {
+            self.attributes = attributes;
             if rest.len() > MAX_TAG {
-                self.searched = 0;
-                self.quote = 0;
                 return self.literal(handler, sink);
             }
+            self.searched = rest.len();
             return None;
         };
+        let Scanned { end, odd } = scanned;
+        if odd && !self.noted.unquoted {
+            self.noted.unquoted = true;
+            let message = "attributes without quotes or twice are read as they stand";
+            sink.note(Note::new(NoteKind::Syntax, message));
+        }
         let inside = &rest[1..end];
-        let (inside, empty) = match inside.strip_suffix('/') {
-            Some(inside) => (inside, true),
-            None => (inside, false),
-        };
+        let empty = inside.ends_with('/');
         let name_end = inside
             .bytes()
-            .position(|b| b.is_ascii_whitespace())
-            .unwrap_or(inside.len());
-        let (name, attributes) = inside.split_at(name_end);
-        if !self.noted.unquoted && has_unquoted(attributes) {
-            self.noted.unquoted = true;
-            sink.note(Note::new(
-                NoteKind::Syntax,
-                "attributes without quotes or twice are read as they stand",
-            ));
-        }
+            .position(|b| b.is_ascii_whitespace() || b == b'/');
+        let name = local_name(&inside[..name_end.unwrap_or(inside.len())]);
         let tag = Tag {
-            name: local_name(name),
-            attributes,
+            name,
             raw: &rest[..=end],
+            attributes: &attributes,
         };
         self.push(&tag, handler, sink);
         if empty {
             self.pop(true, handler, sink);
         }
+        self.attributes = attributes;
         Some(end + 1)
-    }
-
-    /// Where the tag at the start of `rest` ends, outside of quotes.
-    fn tag_end(&mut self, rest: &str) -> Option<usize> {
-        let bytes = rest.as_bytes();
-        let mut at = self.searched.max(1);
-        loop {
-            let found = if self.quote == 0 {
-                memchr3(b'>', b'"', b'\'', bytes.get(at..)?)
-            } else {
-                memchr(self.quote, bytes.get(at..)?)
-            };
-            let Some(offset) = found else {
-                self.searched = bytes.len();
-                return None;
-            };
-            at += offset;
-            match (bytes[at], self.quote) {
-                (b'>', 0) => {
-                    self.searched = 0;
-                    return Some(at);
-                }
-                // A quote counts only as the start of a value: `it's` is no string.
-                (quote, 0) if bytes[..at].trim_ascii_end().ends_with(b"=") => self.quote = quote,
-                (_, 0) => {}
-                _ => self.quote = 0,
-            }
-            at += 1;
-            self.searched = at;
-        }
     }
 
     fn end_tag(
@@ -536,14 +445,27 @@ impl Xml {
     }
 
     fn check_controls(&mut self, text: &str, sink: &mut dyn Sink) {
-        let illegal = |byte: u8| byte < b' ' && byte != b'\n' && byte != b'\t' && byte != b'\r';
-        let has_illegal = || text.bytes().fold(false, |any, byte| any | illegal(byte));
-        if !self.noted.control && (has_illegal() || text.contains(['\u{fffe}', '\u{ffff}'])) {
+        if !self.noted.control && (has_control(text) || has_noncharacter(text)) {
             self.noted.control = true;
             let message = "characters that XML does not allow are kept as text";
             sink.note(Note::new(NoteKind::Syntax, message));
         }
     }
+}
+
+/// Whether there is a control character that XML does not allow. Written so that it is vectorised.
+fn has_control(text: &str) -> bool {
+    let illegal = |byte: u8| byte < b' ' && byte != b'\n' && byte != b'\t' && byte != b'\r';
+    text.as_bytes()
+        .chunks(4096)
+        .any(|chunk| chunk.iter().fold(false, |any, &byte| any | illegal(byte)))
+}
+
+/// Whether there is a U+FFFE or U+FFFF.
+fn has_noncharacter(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(0xef, bytes)
+        .any(|at| matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])))
 }
 
 fn starts_name(byte: u8) -> bool {
@@ -556,85 +478,5 @@ fn before_entity(text: &str) -> usize {
     match text[tail..].rfind('&') {
         Some(at) if !text[tail + at..].contains(';') => tail + at,
         _ => text.len(),
-    }
-}
-
-/// Whether a value stands without quotes, or an attribute twice.
-fn has_unquoted(attributes: &str) -> bool {
-    // Balanced quotes right after each `=` are the rule, and cheap to see.
-    let bytes = attributes.as_bytes();
-    let mut at = 0;
-    while let Some(offset) = memchr(b'=', &bytes[at..]) {
-        at += offset + 1;
-        while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
-            at += 1;
-        }
-        let Some(&quote @ (b'"' | b'\'')) = bytes.get(at) else {
-            return true;
-        };
-        at += 1;
-        match memchr(quote, &bytes[at..]) {
-            Some(offset) => at += offset + 1,
-            None => return true,
-        }
-    }
-    false
-}
-
-/// `text` with its entities and character references replaced.
-pub(super) fn unescape<'a>(text: &'a str, sink: &mut dyn Sink) -> Cow<'a, str> {
-    let Some(first) = memchr(b'&', text.as_bytes()) else {
-        return Cow::Borrowed(text);
-    };
-    let mut decoded = String::with_capacity(text.len());
-    decoded.push_str(&text[..first]);
-    let mut rest = &text[first..];
-    while !rest.is_empty() {
-        let window = rest.floor_char_boundary(12);
-        let replaced = memchr(b';', &rest.as_bytes()[..window])
-            .and_then(|end| entity(&rest[1..end], sink).map(|character| (character, end)));
-        match replaced {
-            Some((character, end)) => {
-                decoded.push(character);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                sink.note(Note::new(
-                    NoteKind::Syntax,
-                    "an `&` that starts no known entity is read as text",
-                ));
-                decoded.push('&');
-                rest = &rest[1..];
-            }
-        }
-        let next = memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
-        decoded.push_str(&rest[..next]);
-        rest = &rest[next..];
-    }
-    Cow::Owned(decoded)
-}
-
-fn entity(name: &str, sink: &mut dyn Sink) -> Option<char> {
-    match name {
-        "lt" => return Some('<'),
-        "gt" => return Some('>'),
-        "amp" => return Some('&'),
-        "quot" => return Some('"'),
-        "apos" => return Some('\''),
-        _ => {}
-    }
-    let number = name.strip_prefix('#')?;
-    let code = match number.strip_prefix(['x', 'X']) {
-        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-        None => number.parse().ok()?,
-    };
-    let allowed = matches!(code, 9 | 10 | 13 | 0x20..=0xd7ff | 0xe000..=0xfffd | 0x1_0000..);
-    if !allowed {
-        let message = format!("the reference &{name}; is none that XML allows");
-        sink.note(Note::new(NoteKind::Syntax, message));
-    }
-    match char::from_u32(code) {
-        Some('\0') | None => Some(char::REPLACEMENT_CHARACTER),
-        other => other,
     }
 }

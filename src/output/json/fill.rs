@@ -1,0 +1,363 @@
+//! From the model to the structs of the shared JSON schema.
+
+use std::borrow::Cow;
+
+use super::wire::{
+    Attachment, AttemptFacts, Error, Head, Location, Note, Pairs, ReportFile, Strings, SuiteFacts,
+    Summary, Test, VERSION,
+};
+use super::write::Object;
+use crate::model::{
+    Attempt, Case, CaseId, CaseView, Failure, Outcome, RunError, Source, Suite, Verdict,
+};
+use crate::output::Report;
+
+impl<'a> Head<'a> {
+    /// Everything about a run but its cases.
+    pub fn of(report: &Report<'a>) -> Self {
+        let Report {
+            run,
+            judgement,
+            totals,
+            options: _,
+        } = *report;
+        Self {
+            schema_version: VERSION,
+            status: judgement.status(),
+            success: judgement.is_success(),
+            framework: framework(report),
+            grade: run.grade().name(),
+            duration: crate::output::run_duration(run),
+            started: run.started.map(|moment| moment.to_string()),
+            exit_code: i32::from(judgement.exit_code()),
+            timed_out: matches!(run.ending, Some(crate::model::Ending::TimedOut)),
+            summary: Summary {
+                total: totals.total(),
+                passed: totals.passed,
+                failed: totals.failed,
+                skipped: totals.skipped,
+                errors: totals.errors,
+                flaky: totals.flaky,
+                not_run: totals.not_run,
+            },
+            raw_output: "",
+            errors: run.errors().map(Error::of).collect(),
+            notes: run.notes().map(Note::of).collect(),
+            reports: run.sources().map(ReportFile::of).collect(),
+            suites: run
+                .suites()
+                .filter_map(|(source, suite)| SuiteFacts::of(source, &suite))
+                .collect(),
+            tests: (),
+        }
+    }
+}
+
+/// The framework of a run, or `mixed`.
+fn framework<'a>(report: &Report<'a>) -> Cow<'a, str> {
+    let mut names = report
+        .run
+        .sources()
+        .map(|source| source.framework.as_str())
+        .filter(|name| !name.is_empty());
+    let Some(first) = names.next() else {
+        return Cow::Borrowed("unknown");
+    };
+    Cow::Borrowed(if names.all(|name| name == first) {
+        first
+    } else {
+        "mixed"
+    })
+}
+
+impl<'a> Error<'a> {
+    fn of(error: &'a RunError) -> Self {
+        let RunError {
+            kind,
+            message,
+            details,
+            scope,
+            source,
+        } = error;
+        Self {
+            kind: kind.name(),
+            message,
+            source,
+            scope,
+            details,
+        }
+    }
+}
+
+impl<'a> Note<'a> {
+    fn of(note: &'a crate::model::Note) -> Self {
+        let crate::model::Note {
+            kind,
+            message,
+            source,
+        } = note;
+        Self {
+            kind: kind.name(),
+            message,
+            source,
+        }
+    }
+}
+
+impl<'a> ReportFile<'a> {
+    fn of(source: &'a Source) -> Self {
+        let Source {
+            path,
+            format,
+            framework,
+            grade: _,
+            notes_left_out,
+        } = source;
+        Self {
+            path,
+            format,
+            framework,
+            notes_left_out: *notes_left_out,
+        }
+    }
+}
+
+impl<'a> SuiteFacts<'a> {
+    /// Nothing, for a suite of which nothing is known but its cases.
+    fn of(from: &'a Source, suite: &Suite<'a>) -> Option<Self> {
+        let Suite {
+            package,
+            file,
+            lineage,
+            hostname,
+            started,
+            duration,
+            properties,
+            stdout,
+            stderr,
+        } = *suite;
+        let bare = hostname.is_empty()
+            && started.is_none()
+            && duration.is_none()
+            && properties.is_empty()
+            && stdout.is_empty()
+            && stderr.is_empty();
+        (!bare).then(|| Self {
+            suite: Strings(lineage),
+            package,
+            file,
+            source: &from.path,
+            hostname,
+            started: started.map(|moment| moment.to_string()),
+            duration: duration.map(|duration| duration.as_nanos() as u64),
+            properties: Pairs(properties),
+            stdout,
+            stderr,
+        })
+    }
+}
+
+impl<'a> Test<'a> {
+    /// One case.
+    pub fn of(view: &CaseView<'a>) -> Self {
+        Self {
+            id: case_id(view),
+            ..Self::without_id(view)
+        }
+    }
+
+    /// One case, whose identity is written straight from the run.
+    pub(super) fn without_id(view: &CaseView<'a>) -> Self {
+        let Case {
+            id,
+            line,
+            tags,
+            properties,
+            attachments,
+        } = view.case();
+        let CaseId {
+            package,
+            file,
+            suite,
+            name,
+            parameters,
+        } = id;
+        let mut attempts = view.attempts();
+        let verdict = view.verdict();
+        let (attempt, attempts) = if attempts.len() == 1 {
+            (attempts.next().unwrap_or_default(), Vec::new())
+        } else {
+            (
+                view.deciding_attempt(),
+                attempts.map(|attempt| AttemptFacts::of(&attempt)).collect(),
+            )
+        };
+        let facts = AttemptFacts::of(&attempt);
+        Self {
+            id: String::new(),
+            name,
+            package: if package.is_empty() { file } else { package },
+            status: facts.status,
+            kind: facts.kind,
+            duration: facts.duration.unwrap_or(0),
+            flaky: verdict == Verdict::Flaky,
+            output: facts.output,
+            stderr: facts.stderr,
+            error: facts.error,
+            stack_trace: facts.stack_trace,
+            details: facts.details,
+            error_type: facts.error_type,
+            expected: facts.expected,
+            actual: facts.actual,
+            suite: Strings(suite),
+            parameters,
+            file,
+            line,
+            location: facts.location,
+            started: facts.started,
+            tags: Strings(tags),
+            properties: Pairs(properties),
+            attachments: attachments
+                .iter()
+                .map(|(name, path)| Attachment { name, path })
+                .collect(),
+            attempts,
+        }
+    }
+}
+
+impl Test<'_> {
+    /// Appends the case to `buffer`, exactly as serde would write it.
+    pub(super) fn write(
+        &self,
+        view: &CaseView<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> serde_json::Result<()> {
+        let Self {
+            id: _,
+            name,
+            package,
+            status,
+            kind,
+            duration,
+            flaky,
+            output,
+            stderr,
+            error,
+            stack_trace,
+            details,
+            error_type,
+            expected,
+            actual,
+            suite,
+            parameters,
+            file,
+            line,
+            location,
+            started,
+            tags,
+            properties,
+            attachments,
+            attempts,
+        } = self;
+        let mut object = Object::open(buffer);
+        object.identity("\"id\":", view.identity().bits(), view.occurrence());
+        object.string("\"name\":", name);
+        object.string("\"package\":", package);
+        object.string("\"status\":", status);
+        object.filled("\"kind\":", kind);
+        object.number("\"duration\":", *duration);
+        object.flag("\"flaky\":", *flaky);
+        object.string("\"output\":", output);
+        object.filled("\"stderr\":", stderr);
+        object.string("\"error\":", error);
+        object.string("\"stack_trace\":", stack_trace);
+        object.filled("\"details\":", details);
+        object.filled("\"error_type\":", error_type);
+        object.optional("\"expected\":", *expected);
+        object.optional("\"actual\":", *actual);
+        object.list("\"suite\":", suite.0.iter());
+        object.filled("\"parameters\":", parameters);
+        object.filled("\"file\":", file);
+        if let Some(line) = line {
+            object.number("\"line\":", u64::from(*line));
+        }
+        if let Some(location) = location {
+            object.value("\"location\":", location)?;
+        }
+        object.optional("\"started\":", started.as_deref());
+        object.list("\"tags\":", tags.0.iter());
+        if !properties.is_empty() {
+            object.value("\"properties\":", properties)?;
+        }
+        if !attachments.is_empty() {
+            object.value("\"attachments\":", attachments)?;
+        }
+        if !attempts.is_empty() {
+            object.value("\"attempts\":", attempts)?;
+        }
+        object.close();
+        Ok(())
+    }
+}
+
+/// The identity, with the occurrence where it is not the first.
+fn case_id(view: &CaseView<'_>) -> String {
+    match view.occurrence() {
+        1 => view.identity().to_string(),
+        occurrence => format!("{}#{occurrence}", view.identity()),
+    }
+}
+
+impl<'a> AttemptFacts<'a> {
+    fn of(attempt: &Attempt<'a>) -> Self {
+        let Attempt {
+            outcome,
+            duration,
+            started,
+            stdout,
+            stderr,
+        } = *attempt;
+        let (status, kind, failure) = match outcome {
+            Outcome::Passed => ("pass", "", Failure::default()),
+            Outcome::Failed(failure) => ("fail", failure.kind.name(), failure),
+            Outcome::Skipped(skip) => (
+                "skip",
+                skip.kind.name(),
+                Failure {
+                    message: skip.reason,
+                    ..Failure::default()
+                },
+            ),
+            Outcome::NotRun => ("skip", "not-run", Failure::default()),
+        };
+        let Failure {
+            kind: _,
+            message,
+            type_name,
+            details,
+            stack_trace,
+            expected,
+            actual,
+            location,
+        } = failure;
+        Self {
+            status,
+            kind,
+            duration: duration.map(|duration| duration.as_nanos() as u64),
+            started: started.map(|moment| moment.to_string()),
+            output: stdout,
+            stderr,
+            error: message,
+            error_type: type_name,
+            stack_trace,
+            details,
+            expected,
+            actual,
+            location: location.map(|place| {
+                let crate::model::Location { file, line, column } = place;
+                Location { file, line, column }
+            }),
+        }
+    }
+}
