@@ -4,9 +4,12 @@
 //! what remains, the *skeleton*, is small and read at the end. Memory does not grow with the document.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
 use memchr::memchr2;
-use serde::Deserialize;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::event::Sink;
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
@@ -328,6 +331,53 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
+/// A string that is borrowed where it has no escapes, also inside lists. `null` reads as the empty string.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Text<'de>, E> {
+                Ok(Text::default())
+            }
+        }
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: `null` reads as the default, as a missing field does.
+pub(super) fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// `raw` with what `serde_json` refuses but tools write repaired: half surrogate pairs, raw controls.
 pub(super) fn repair(raw: &str) -> Cow<'_, str> {
     let has_control = raw
@@ -421,6 +471,14 @@ mod tests {
             assert!(split(&text[..end], 4).1.is_err(), "{end}");
         }
         assert!(split(text, 4).1.is_ok());
+    }
+
+    #[test]
+    fn text_is_borrowed_where_it_can_be() {
+        let texts: Vec<Text<'_>> = serde_json::from_str(r#"["a","\n",null]"#).unwrap();
+        assert!(matches!(&texts[0].0, Cow::Borrowed("a")));
+        assert_eq!((&*texts[1], &*texts[2]), ("\n", ""));
+        assert!(serde_json::from_str::<Text<'_>>("7").is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod capped;
 mod decode;
 mod failure;
 mod head;
+mod jest_json;
 mod json;
 mod junit;
 mod lines;
@@ -24,7 +25,8 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+pub const FORMATS: &[&dyn InputFormat] =
+    &[&junit::Junit, &jest_json::JestJson, &jest_json::VitestJson];
 
 /// A format of report.
 pub trait InputFormat: Sync {
