@@ -10,6 +10,7 @@ use std::ops::Deref;
 use memchr::memchr2;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::event::Sink;
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
@@ -376,6 +377,14 @@ where
     T: Deserialize<'de> + Default,
 {
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A value of any type as text: a string as it is, everything else as JSON, `null` as nothing.
+pub(super) fn plain(raw: &RawValue) -> String {
+    match raw.get() {
+        "null" => String::new(),
+        json => serde_json::from_str(json).unwrap_or_else(|_| json.to_owned()),
+    }
 }
 
 /// `raw` with what `serde_json` refuses but tools write repaired: half surrogate pairs, raw controls.

@@ -13,6 +13,8 @@ mod jest_json;
 mod json;
 mod junit;
 mod lines;
+mod mocha_json;
+mod mochawesome;
 mod number;
 mod unknown;
 mod xml;
@@ -25,8 +27,13 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] =
-    &[&junit::Junit, &jest_json::JestJson, &jest_json::VitestJson];
+pub const FORMATS: &[&dyn InputFormat] = &[
+    &junit::Junit,
+    &jest_json::JestJson,
+    &jest_json::VitestJson,
+    &mocha_json::MochaJson,
+    &mochawesome::Mochawesome,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {

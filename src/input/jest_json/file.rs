@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Dialect;
 use crate::event::{Event, Sink};
-use crate::input::json::{Text, nullable};
+use crate::input::json::{self, Text, nullable};
 use crate::input::{failure, number};
 use crate::model::{
     Attempt, Case, CaseId, Failure, FailureKind, List, Outcome, Pairs, RunError, RunErrorKind,
@@ -255,12 +255,9 @@ impl Assertion<'_> {
         };
         let fields: BTreeMap<String, &RawValue> =
             serde_json::from_str(raw.get()).unwrap_or_default();
-        let text = |raw: &RawValue| {
-            serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
-        };
         fields
             .into_iter()
-            .flat_map(|(name, value)| [name, text(value)])
+            .flat_map(|(name, value)| [name, json::plain(value)])
             .collect()
     }
 }
