@@ -16,6 +16,7 @@ mod lines;
 mod mocha_json;
 mod mochawesome;
 mod number;
+mod playwright_json;
 mod unknown;
 mod xml;
 
@@ -33,6 +34,7 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &jest_json::VitestJson,
     &mocha_json::MochaJson,
     &mochawesome::Mochawesome,
+    &playwright_json::PlaywrightJson,
 ];
 
 /// A format of report.
