@@ -5,7 +5,9 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod allure;
 mod capped;
+mod ctrf;
 mod decode;
 mod failure;
 mod head;
@@ -15,6 +17,7 @@ mod junit;
 mod lines;
 mod mocha_json;
 mod mochawesome;
+mod node_test;
 mod number;
 mod playwright_json;
 mod unknown;
@@ -35,6 +38,9 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &mocha_json::MochaJson,
     &mochawesome::Mochawesome,
     &playwright_json::PlaywrightJson,
+    &node_test::NodeTest,
+    &ctrf::Ctrf,
+    &allure::Allure,
 ];
 
 /// A format of report.
