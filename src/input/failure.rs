@@ -3,7 +3,51 @@
 //! Frameworks put these into one text each in its own way. Everything here is a guess that only ever
 //! adds to a report, and takes time linear in the text.
 
-use crate::model::Location;
+use crate::model::{Failure, FailureKind, Location};
+
+/// Reads a failure out of the one text a framework gives: its message is the first paragraph, what
+/// follows up to the stack trace are the details.
+pub(super) fn from_text(kind: FailureKind, text: &str) -> Failure<'_> {
+    let (before, stack_trace) = split_trace(text);
+    let (message, details) = first_paragraph(before);
+    let (expected, actual) = expected_actual(before);
+    Failure {
+        kind,
+        message,
+        type_name: type_name(message),
+        details,
+        stack_trace,
+        expected,
+        actual,
+        location: locate(stack_trace).or_else(|| locate(before)),
+    }
+}
+
+/// Splits a text after its first paragraph, without the blank lines around the parts.
+pub(super) fn first_paragraph(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches(['\n', '\r']).trim_end();
+    let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    (first.trim_end(), rest.trim_start_matches(['\n', '\r']))
+}
+
+/// The `TypeError` of `TypeError: no`, of `TypeError [ERR_X]: no` too.
+pub(super) fn type_name(message: &str) -> &str {
+    let Some((before, _)) = message.split_once(':') else {
+        return "";
+    };
+    let name = before.split(' ').next().unwrap_or_default();
+    let rest = &before[name.len()..];
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte));
+    let is_error = name.ends_with("Error") || name.ends_with("Exception");
+    let is_alone = rest.is_empty() || (rest.starts_with(" [") && rest.ends_with(']'));
+    if is_name && is_error && is_alone {
+        name
+    } else {
+        ""
+    }
+}
 
 /// Splits a failure's text where its stack trace begins: what stands before, and the trace.
 pub(super) fn split_trace(text: &str) -> (&str, &str) {
@@ -311,6 +355,19 @@ mod tests {
             );
         }
         assert_eq!(expected_actual("boom"), (None, None));
+    }
+
+    #[test]
+    fn one_text_is_taken_apart() {
+        let text = "TypeError [ERR_X]: no\n\nExpected: 3\nReceived: 2\n    at f (/b/a.js:4:2)\n";
+        let failure = from_text(FailureKind::Failure, text);
+        assert_eq!(failure.message, "TypeError [ERR_X]: no");
+        assert_eq!(failure.type_name, "TypeError");
+        assert_eq!(failure.details, "Expected: 3\nReceived: 2");
+        assert_eq!(failure.stack_trace, "    at f (/b/a.js:4:2)\n");
+        assert_eq!((failure.expected, failure.actual), (Some("3"), Some("2")));
+        assert_eq!(failure.location.and_then(|place| place.line), Some(4));
+        assert_eq!(type_name("Error in line 3: no"), "");
     }
 
     #[test]

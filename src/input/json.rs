@@ -4,9 +4,13 @@
 //! what remains, the *skeleton*, is small and read at the end. Memory does not grow with the document.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
 use memchr::memchr2;
-use serde::Deserialize;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::event::Sink;
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
@@ -116,6 +120,10 @@ impl Document {
         let mut at = 0;
         let mut from = 0;
         while at < bytes.len() {
+            if let Some(depth @ 1..) = self.inside {
+                at = self.skip_inside(text, at, depth);
+                continue;
+            }
             if self.in_string {
                 at = self.skip_string(text, at);
                 continue;
@@ -158,6 +166,27 @@ impl Document {
             }
         }
         self.flush(&text[from..]);
+    }
+
+    /// Inside of an element only brackets and strings matter, and most of a document is inside of one.
+    /// Stops after the bracket that ends the element.
+    fn skip_inside(&mut self, text: &str, mut at: usize, mut depth: usize) -> usize {
+        let bytes = text.as_bytes();
+        while at < bytes.len() && depth > 0 {
+            if self.in_string {
+                at = self.skip_string(text, at);
+                continue;
+            }
+            match bytes[at] {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.inside = Some(depth);
+        at
     }
 
     /// In a long array, the first byte of a value starts an element.
@@ -212,13 +241,6 @@ impl Document {
         sink: &mut dyn Sink,
         take: &mut dyn FnMut(usize, &str, &mut dyn Sink),
     ) {
-        match &mut self.inside {
-            Some(depth) if *depth > 0 => {
-                *depth -= 1;
-                return;
-            }
-            _ => {}
-        }
         if self.long_array().is_some() {
             self.end_element(&text[*from..at], sink, take);
             *from = at;
@@ -328,6 +350,61 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     }
 }
 
+/// A string that is borrowed where it has no escapes, also inside lists. `null` reads as the empty string.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Text<'de>, E> {
+                Ok(Text::default())
+            }
+        }
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: `null` reads as the default, as a missing field does.
+pub(super) fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A value of any type as text: a string as it is, everything else as JSON, `null` as nothing.
+pub(super) fn plain(raw: &RawValue) -> String {
+    match raw.get() {
+        "null" => String::new(),
+        json => serde_json::from_str(json).unwrap_or_else(|_| json.to_owned()),
+    }
+}
+
 /// `raw` with what `serde_json` refuses but tools write repaired: half surrogate pairs, raw controls.
 pub(super) fn repair(raw: &str) -> Cow<'_, str> {
     let has_control = raw
@@ -421,6 +498,14 @@ mod tests {
             assert!(split(&text[..end], 4).1.is_err(), "{end}");
         }
         assert!(split(text, 4).1.is_ok());
+    }
+
+    #[test]
+    fn text_is_borrowed_where_it_can_be() {
+        let texts: Vec<Text<'_>> = serde_json::from_str(r#"["a","\n",null]"#).unwrap();
+        assert!(matches!(&texts[0].0, Cow::Borrowed("a")));
+        assert_eq!((&*texts[1], &*texts[2]), ("\n", ""));
+        assert!(serde_json::from_str::<Text<'_>>("7").is_err());
     }
 
     #[test]

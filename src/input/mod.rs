@@ -5,14 +5,21 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod allure;
 mod capped;
+mod ctrf;
 mod decode;
 mod failure;
 mod head;
+mod jest_json;
 mod json;
 mod junit;
 mod lines;
+mod mocha_json;
+mod mochawesome;
+mod node_test;
 mod number;
+mod playwright_json;
 mod unknown;
 mod xml;
 
@@ -24,7 +31,17 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+pub const FORMATS: &[&dyn InputFormat] = &[
+    &junit::Junit,
+    &jest_json::JestJson,
+    &jest_json::VitestJson,
+    &mocha_json::MochaJson,
+    &mochawesome::Mochawesome,
+    &playwright_json::PlaywrightJson,
+    &node_test::NodeTest,
+    &ctrf::Ctrf,
+    &allure::Allure,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {

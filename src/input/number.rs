@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::Timestamp;
+
 /// Reads a number of seconds: `0.160`, `1,234.5`, `0,160`, `1.5s`, `12ms`, `0:00:01.5`, `PT1.5S`, `1e3`.
 ///
 /// Nothing comes of what is no duration: negative, infinite, not a number, or in no known spelling.
@@ -39,6 +41,13 @@ pub(super) fn from_float(seconds: f64) -> Option<Duration> {
 /// A duration of so many milliseconds, if that makes sense.
 pub(super) fn from_millis(millis: f64) -> Option<Duration> {
     from_float(millis / 1e3)
+}
+
+/// The moment so many milliseconds after the epoch, if that makes sense.
+pub(super) fn moment_from_millis(millis: f64) -> Option<Timestamp> {
+    let sensible = millis.is_finite() && (0.0..9e12).contains(&millis);
+    let nanos = (millis.fract() * 1e6).round() as i64;
+    sensible.then(|| Timestamp::from_nanos((millis as i64) * 1_000_000 + nanos))
 }
 
 /// A line number from a report, where 0 and nonsense mean none.

@@ -1,6 +1,6 @@
 //! What to say of a file that is no test report.
 
-use super::head::Head;
+use super::head::{Head, has_key};
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
 
 /// What became of a file that no format fits.
@@ -23,6 +23,10 @@ pub(super) fn explain(head: &Head<'_>) -> Unknown {
         let message = "a summary of Maven Failsafe holds no cases and is passed over";
         return Unknown::Harmless(Note::new(NoteKind::Ignored, message));
     }
+    if is_beside_allure_results(text) {
+        let message = "a file beside Allure's results holds no cases and is passed over";
+        return Unknown::Harmless(Note::new(NoteKind::Ignored, message));
+    }
     let looks_like = if text.is_empty() {
         let message = "the report is empty";
         return Unknown::Unreadable(RunError::new(RunErrorKind::Report, message));
@@ -41,6 +45,22 @@ pub(super) fn explain(head: &Head<'_>) -> Unknown {
     };
     let message = format!("no known report format: {looks_like}");
     Unknown::Foreign(RunError::new(RunErrorKind::Report, message))
+}
+
+/// Whether this is one of the files Allure keeps beside its results: `*-globals.json` (which repeats
+/// the errors of hooks), `categories.json`, `executor.json`.
+fn is_beside_allure_results(text: &str) -> bool {
+    let has = |key| has_key(text, key);
+    if text.starts_with('[') {
+        return has("name") && (has("matchedStatuses") || has("messageRegex") || has("traceRegex"));
+    }
+    let is_globals = ["{\"attachments\"", "{\"errors\""]
+        .iter()
+        .any(|start| text.starts_with(start))
+        && has("attachments")
+        && has("errors");
+    let is_executor = has("buildName") && (has("reportUrl") || has("buildUrl")) && has("type");
+    text.starts_with('{') && (is_globals || is_executor)
 }
 
 fn is_coverage(head: &Head<'_>) -> bool {
