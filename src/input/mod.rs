@@ -7,12 +7,14 @@
 
 mod capped;
 mod decode;
+mod dotnet;
 mod failure;
 mod head;
 mod json;
 mod junit;
 mod lines;
 mod number;
+mod trx;
 mod unknown;
 mod xml;
 
@@ -24,7 +26,7 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &trx::Trx];
 
 /// A format of report.
 pub trait InputFormat: Sync {
