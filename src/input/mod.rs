@@ -14,9 +14,12 @@ mod json;
 mod junit;
 mod lines;
 mod number;
+mod nunit2;
+mod nunit3;
 mod trx;
 mod unknown;
 mod xml;
+mod xunit_net;
 
 use crate::event::Sink;
 use crate::model::Grade;
@@ -26,7 +29,13 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &trx::Trx];
+pub const FORMATS: &[&dyn InputFormat] = &[
+    &junit::Junit,
+    &nunit2::Nunit2,
+    &nunit3::Nunit3,
+    &trx::Trx,
+    &xunit_net::XunitNet,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {
