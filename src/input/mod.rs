@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_methods)]
 
 mod capped;
+mod catch2_xml;
 mod decode;
 mod dotnet;
 mod failure;
@@ -16,6 +17,7 @@ mod lines;
 mod number;
 mod nunit2;
 mod nunit3;
+mod robot;
 mod trx;
 mod unknown;
 mod xml;
@@ -31,8 +33,10 @@ pub use unknown::Unknown;
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
 pub const FORMATS: &[&dyn InputFormat] = &[
     &junit::Junit,
+    &catch2_xml::Catch2Xml,
     &nunit2::Nunit2,
     &nunit3::Nunit3,
+    &robot::Robot,
     &trx::Trx,
     &xunit_net::XunitNet,
 ];
