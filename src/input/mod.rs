@@ -10,6 +10,7 @@ mod catch2_xml;
 mod decode;
 mod dotnet;
 mod failure;
+mod googletest_json;
 mod head;
 mod json;
 mod junit;
@@ -17,7 +18,11 @@ mod lines;
 mod number;
 mod nunit2;
 mod nunit3;
+mod pytest;
+mod pytest_json;
+mod pytest_reportlog;
 mod robot;
+mod rspec_json;
 mod trx;
 mod unknown;
 mod xml;
@@ -34,9 +39,13 @@ pub use unknown::Unknown;
 pub const FORMATS: &[&dyn InputFormat] = &[
     &junit::Junit,
     &catch2_xml::Catch2Xml,
+    &googletest_json::GoogletestJson,
     &nunit2::Nunit2,
     &nunit3::Nunit3,
+    &pytest_json::PytestJson,
+    &pytest_reportlog::PytestReportlog,
     &robot::Robot,
+    &rspec_json::RspecJson,
     &trx::Trx,
     &xunit_net::XunitNet,
 ];
