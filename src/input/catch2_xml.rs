@@ -3,6 +3,7 @@
 //! Only failing assertions are listed unless the user asked for all. Whether a case passed is in its
 //! `OverallResult`, where an expected failure is a success.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::capped::Capped;
@@ -390,7 +391,7 @@ impl CaseState {
             problem.describe(&mut details);
         }
         if self.more > 0 {
-            details.push_str(&format!("\n[… {} more failures …]\n", self.more));
+            let _ = writeln!(details, "\n[… {} more failures …]", self.more);
         }
         (message.unwrap_or_default(), details)
     }
@@ -465,9 +466,9 @@ impl Problem {
             format!("{macro_name}( {} )", self.original)
         };
         if !self.words.is_empty() {
-            message.push_str(&format!("\nunexpected: {}", self.words));
+            let _ = write!(message, "\nunexpected: {}", self.words);
         } else if self.expanded != self.original {
-            message.push_str(&format!("\nwith expansion: {}", self.expanded));
+            let _ = write!(message, "\nwith expansion: {}", self.expanded);
         }
         message
     }
@@ -477,15 +478,15 @@ impl Problem {
             details.push('\n');
         }
         let line = self.line.map_or(String::new(), |line| format!(":{line}"));
-        details.push_str(&format!("{}{line}", self.file));
+        let _ = write!(details, "{}{line}", self.file);
         if !self.sections.is_empty() {
-            details.push_str(&format!(" in {}", self.sections));
+            let _ = write!(details, " in {}", self.sections);
         }
         details.push('\n');
         details.push_str(&self.message());
         details.push('\n');
         for info in &self.infos {
-            details.push_str(&format!("info: {info}\n"));
+            let _ = writeln!(details, "info: {info}");
         }
     }
 

@@ -18,13 +18,6 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
-        self.message.clear();
-        self.trace.clear();
-        self.type_name.clear();
-    }
-
     /// Adds a message; a second one goes on a line of its own.
     pub(super) fn add_message(&mut self, text: &str) {
         add(&mut self.message, tidy(text).trim());
@@ -183,7 +176,7 @@ mod tests {
             trouble.failure(FailureKind::Failure, "").type_name,
             "System.IO.IOException"
         );
-        trouble.clear();
+        let mut trouble = Trouble::default();
         trouble.add_message("Assert.AreEqual failed. Expected:<42>. Actual:<41>. total");
         let failure = trouble.failure(FailureKind::Failure, "");
         assert_eq!((failure.expected, failure.actual), (Some("42"), Some("41")));

@@ -266,7 +266,17 @@ impl State {
             return;
         }
         self.collecting = Collecting::Nothing;
-        // Where the fixture's set-up failed, only the fixture has the trace.
+        self.inherit_trouble();
+        let failed = self.emit(whole, sink);
+        self.executed += u64::from(!self.case.executed.eq_ignore_ascii_case("false"));
+        self.failures += u64::from(failed);
+        if let Some(suite) = self.suites.last_mut() {
+            suite.failures += u64::from(failed);
+        }
+    }
+
+    /// Where the fixture's set-up failed, only the fixture has the trace.
+    fn inherit_trouble(&mut self) {
         if self
             .case
             .trouble
@@ -277,6 +287,10 @@ impl State {
             self.case.trouble.add_message(&suite.trouble.message);
             self.case.trouble.add_trace(&suite.trouble.trace);
         }
+    }
+
+    /// Says what became of the case, and whether it failed.
+    fn emit(&self, whole: bool, sink: &mut dyn Sink) -> bool {
         let outcome = self.case.outcome(whole);
         let failed = matches!(outcome, Outcome::Failed(_));
         // The names of namespaces and fixture make up the class.
@@ -322,11 +336,7 @@ impl State {
             attempt,
             again: false,
         });
-        self.executed += u64::from(!self.case.executed.eq_ignore_ascii_case("false"));
-        self.failures += u64::from(failed);
-        if let Some(suite) = self.suites.last_mut() {
-            suite.failures += u64::from(failed);
-        }
+        failed
     }
 
     /// The longest run of suite names that the case's name starts with.
@@ -360,10 +370,9 @@ impl State {
             (false, None) => return,
         };
         match what {
-            Collecting::Message => trouble.add_message(&text),
             Collecting::Trace => trouble.add_trace(&text),
             Collecting::Reason if self.in_case => text.trim().clone_into(&mut self.case.reason),
-            Collecting::Reason => trouble.add_message(&text),
+            Collecting::Message | Collecting::Reason => trouble.add_message(&text),
             Collecting::Nothing => {}
         }
     }
@@ -401,9 +410,8 @@ impl CaseState {
                 message: "the report ends before this case does",
                 ..Failure::default()
             }),
-            "Ignored" | "Skipped" => skipped(&self.reason),
             "Inconclusive" if self.reason.is_empty() => skipped("Inconclusive"),
-            "Inconclusive" => skipped(&self.reason),
+            "Ignored" | "Skipped" | "Inconclusive" => skipped(&self.reason),
             "Failure" => self.failed(FailureKind::Failure),
             "Cancelled" => self.failed(FailureKind::Crash),
             _ => self.failed(FailureKind::Error),

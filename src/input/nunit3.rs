@@ -461,11 +461,10 @@ impl CaseState {
                 skipped(SkipKind::Disabled, "Explicit")
             }
             ("Skipped", "Explicit") => skipped(SkipKind::Disabled, &self.reason),
-            ("Skipped", _) => skipped(SkipKind::Skipped, &self.reason),
             ("Inconclusive", _) if self.reason.is_empty() => {
                 skipped(SkipKind::Skipped, "Inconclusive")
             }
-            ("Inconclusive", _) => skipped(SkipKind::Skipped, &self.reason),
+            ("Skipped" | "Inconclusive", _) => skipped(SkipKind::Skipped, &self.reason),
             ("Failed", "") => self.failed(FailureKind::Failure),
             ("Failed", "Cancelled") => self.failed(FailureKind::Crash),
             ("Failed", label) if label.contains("imeout") => self.failed(FailureKind::Timeout),

@@ -1,5 +1,6 @@
 //! What the reports of pytest's plugins share: node ids, stages, and what these amount to.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::failure;
@@ -41,18 +42,21 @@ impl<'a> NodeId<'a> {
             Some(last) if last.is_empty() => 2,
             _ => 0,
         });
-        let is_marker = |word: &&str| {
-            !word.is_empty()
-                && *word != self.name
-                && !word.starts_with("__")
-                && !["pytestmark", "parametrize", "usefixtures"].contains(word)
-                && !(word.starts_with(self.name) && word[self.name.len()..].starts_with('['))
-                && !self.suite.contains(word)
-                && *word != self.file
-                && !self.file.split('/').any(|part| part == *word)
+        let is_name = |word: &str| {
+            word.split('[').next() == Some(self.name)
+                || word == self.file
+                || self.suite.contains(&word)
+                || self.file.split('/').any(|part| part == word)
+        };
+        let is_inner = |word: &str| {
+            word.is_empty()
+                || word.starts_with("__")
+                || ["pytestmark", "parametrize", "usefixtures"].contains(&word)
         };
         let words = keywords.iter().take(kept).map(String::as_str);
-        words.filter(is_marker).collect()
+        words
+            .filter(|word| !is_name(word) && !is_inner(word))
+            .collect()
     }
 }
 
@@ -126,7 +130,7 @@ impl Problem {
         let mut trace = String::new();
         for frame in &self.frames {
             let line = frame.line.unwrap_or(0);
-            trace.push_str(&format!("{}:{line}: {}\n", frame.path, frame.message));
+            let _ = writeln!(trace, "{}:{line}: {}", frame.path, frame.message);
         }
         trace
     }
@@ -138,7 +142,10 @@ impl Problem {
                 && !frame.path.starts_with(['/', '.', '<'])
                 && frame.line.is_some()
         };
-        let frame = self.frames.iter().rfind(own).or(self.crash.as_ref())?;
+        let raised = self.crash.as_ref();
+        // unittest raises inside of the standard library, which tells nobody anything.
+        let raised = raised.filter(|frame| !failure::is_foreign(&frame.path));
+        let frame = self.frames.iter().rfind(own).or(raised)?;
         (!frame.path.is_empty()).then_some(Location {
             file: &frame.path,
             line: frame.line,
@@ -275,7 +282,7 @@ impl Tried {
         let mut details = String::new();
         for (index, (when, problem)) in self.problems.iter().enumerate() {
             if index > 0 {
-                details.push_str(&format!("\n\n{}: {}\n", when.name(), problem.message()));
+                let _ = writeln!(details, "\n\n{}: {}", when.name(), problem.message());
             }
             details.push_str(&problem.text);
         }

@@ -1,6 +1,7 @@
 //! The report of pytest-json-report.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -166,9 +167,9 @@ impl State {
         // pytest-rerunfailures: only the last attempt is in the report.
         let rerun = test.outcome == "rerun";
         if rerun {
-            let text = "failed in an earlier attempt, which the report does not hold";
+            let words = "failed in an earlier attempt, which the report does not hold";
             let lost = Tried {
-                problems: vec![(When::Call, Problem::from_text(text))],
+                problems: vec![(When::Call, Problem::from_text(words))],
                 ..Tried::default()
             };
             lost.emit(case, false, sink);
@@ -251,35 +252,23 @@ impl Test<'_> {
                 stage.add_to(&mut tried, when, self.outcome == "xfailed");
             }
         }
-        let bad = matches!(self.outcome.as_str(), "failed" | "error");
-        let fine = matches!(
-            self.outcome.as_str(),
-            "passed" | "skipped" | "xfailed" | "xpassed" | "rerun"
-        );
-        if !tried.is_failure() && (bad || !fine) {
-            let text = format!(
-                "the report calls it \"{}\", and does not say why",
-                self.outcome
-            );
-            tried.problems.push((When::Call, Problem::from_text(&text)));
-        } else if !tried.is_failure() && tried.skipped.is_none() && !self.ran() {
-            tried.skip_or_fail(&self.outcome);
+        if !tried.is_failure() && tried.skipped.is_none() {
+            self.add_own_outcome(&mut tried);
         }
         tried
     }
 
-    fn ran(&self) -> bool {
-        self.call.is_some()
-    }
-}
-
-impl Tried {
-    /// A test without stages, as the report has it when these are left out.
-    fn skip_or_fail(&mut self, outcome: &str) {
-        match outcome {
-            "skipped" => self.skipped = Some((SkipKind::Skipped, String::new())),
-            "xfailed" => self.skipped = Some((SkipKind::ExpectedFailure, String::new())),
-            _ => {}
+    /// Stages may be left out of the report, and then the test's own outcome is all there is.
+    fn add_own_outcome(&self, tried: &mut Tried) {
+        match self.outcome.as_str() {
+            "passed" | "xpassed" | "rerun" => {}
+            "skipped" => tried.skipped = Some((SkipKind::Skipped, String::new())),
+            "xfailed" => tried.skipped = Some((SkipKind::ExpectedFailure, String::new())),
+            outcome => {
+                let text = format!("the report calls it \"{outcome}\", and does not say why");
+                let problem = (When::Call, Problem::from_text(&text));
+                tried.problems.push(problem);
+            }
         }
     }
 }
@@ -358,7 +347,7 @@ fn append_log(raw: &str, output: &mut String) {
     for record in &records {
         let word = |key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default();
         let (level, message) = (word("levelname"), word("msg"));
-        output.push_str(&format!("{level} {}: {message}\n", word("name")));
+        let _ = writeln!(output, "{level} {}: {message}", word("name"));
     }
 }
 

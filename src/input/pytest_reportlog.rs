@@ -4,7 +4,7 @@
 //! session's end is a line of its own; without it the run died.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -72,8 +72,6 @@ struct Open {
     rerun: bool,
     /// An attempt came before.
     again: bool,
-    /// Some attempt passed or failed for good.
-    number: u64,
 }
 
 #[derive(serde::Deserialize)]
@@ -297,7 +295,6 @@ impl State {
         if open.rerun {
             let next = Open {
                 again: true,
-                number: open.number + 1,
                 ..Open::default()
             };
             self.open.insert(nodeid.to_owned(), next);
@@ -465,7 +462,7 @@ fn subtest_label(context: Option<&Value>) -> String {
         })
         .collect();
     if !values.is_empty() {
-        label.push_str(&format!(" ({})", values.join(", ")));
+        let _ = write!(label, " ({})", values.join(", "));
     }
     label.trim_start().to_owned()
 }
@@ -484,7 +481,7 @@ impl Repr {
                 entry.data.describe(&mut text, &mut frames);
             }
             if let Some(word) = word {
-                text.push_str(&format!("\n{word}\n\n"));
+                let _ = writeln!(text, "\n{word}\n");
             }
         }
         let crash = self.reprcrash.map(Place::frame);
@@ -503,7 +500,7 @@ impl EntryData {
         if let Some(place) = self.reprfileloc {
             let frame = place.frame();
             let line = frame.line.unwrap_or(0);
-            text.push_str(&format!("{}:{line}: {}\n", frame.path, frame.message));
+            let _ = writeln!(text, "{}:{line}: {}", frame.path, frame.message);
             frames.push(frame);
         }
         for line in &self.lines {

@@ -81,12 +81,12 @@ struct Report {
 
 #[derive(Default, Deserialize)]
 struct Summary {
-    #[serde(default)]
-    example_count: Option<u64>,
-    #[serde(default)]
-    failure_count: u64,
-    #[serde(default)]
-    errors_outside_of_examples_count: u64,
+    #[serde(default, rename = "example_count")]
+    examples: Option<u64>,
+    #[serde(default, rename = "failure_count")]
+    failures: u64,
+    #[serde(default, rename = "errors_outside_of_examples_count")]
+    errors_outside: u64,
 }
 
 #[derive(Deserialize)]
@@ -176,24 +176,24 @@ impl State {
                 sink.error(outside_error(&text));
             }
         }
-        if errors == 0 && summary.errors_outside_of_examples_count > 0 {
+        if errors == 0 && summary.errors_outside > 0 {
             errors = 1;
             let details = report.messages.join("\n");
             let message = format!(
                 "{} errors occurred outside of examples",
-                summary.errors_outside_of_examples_count
+                summary.errors_outside
             );
             sink.error(RunError::new(RunErrorKind::Load, message).with_details(details));
         }
         let explained = self.failures + self.unread + errors;
-        if summary.failure_count > 0 && explained == 0 {
+        if summary.failures > 0 && explained == 0 {
             let message = format!(
                 "the report counts {} failures, but none of its examples failed",
-                summary.failure_count
+                summary.failures
             );
             sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
-        if let Some(count) = summary.example_count
+        if let Some(count) = summary.examples
             && count != self.examples
         {
             let message = format!(

@@ -100,8 +100,6 @@ struct CaseState {
     stdout: String,
     tags: Vec<String>,
     properties: Vec<String>,
-    attachments: Vec<String>,
-    attachment: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -265,7 +263,7 @@ impl State {
             line: case.line,
             tags: List::from(&case.tags),
             properties: Pairs::new(&case.properties),
-            attachments: Pairs::new(&case.attachments),
+            attachments: Pairs::default(),
         };
         let attempt = Attempt {
             outcome,

@@ -66,8 +66,7 @@ const MAX_HELD: usize = 64 << 20;
 #[derive(Default)]
 struct State {
     definitions: Definitions,
-    in_definitions: bool,
-    defined: bool,
+    part: Part,
     /// The results that are open: rows stand inside their test.
     open: Vec<Open>,
     held: Vec<TestResult>,
@@ -80,6 +79,17 @@ struct State {
     in_error: bool,
     run_info: Option<String>,
     totals: Totals,
+}
+
+/// Which part of the report is being read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    /// Before the definitions: results are held back.
+    #[default]
+    Undefined,
+    Definitions,
+    /// After the definitions: results can be told at once.
+    Defined,
 }
 
 struct Open {
@@ -114,10 +124,10 @@ enum Collecting {
 impl Handler for State {
     fn open(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
         match tag.name {
-            _ if self.in_definitions => self.definitions.open(tag, sink),
-            "TestRun" => self.defined = false,
+            _ if self.part == Part::Definitions => self.definitions.open(tag, sink),
+            "TestRun" => self.part = Part::Undefined,
             "Times" => times(tag, sink),
-            "TestDefinitions" => self.in_definitions = true,
+            "TestDefinitions" => self.part = Part::Definitions,
             "ErrorInfo" => self.in_error = true,
             "Message" if self.in_error => self.collect(Collecting::Message),
             "StackTrace" if self.in_error => self.collect(Collecting::Trace),
@@ -151,11 +161,10 @@ impl Handler for State {
     fn close(&mut self, name: &str, whole: bool, sink: &mut dyn Sink) {
         match name {
             "TestDefinitions" => {
-                self.in_definitions = false;
-                self.defined = true;
+                self.part = Part::Defined;
                 self.flush(sink);
             }
-            _ if self.in_definitions => self.definitions.close(name),
+            _ if self.part == Part::Definitions => self.definitions.close(name),
             "ErrorInfo" => self.in_error = false,
             "Message" | "StackTrace" | "StdOut" | "DebugTrace" | "StdErr" => self.close_text(),
             "Text" if self.collecting == Collecting::RunInfo => self.close_run_info(sink),
@@ -247,7 +256,7 @@ impl State {
         }
         self.totals.results += 1;
         self.totals.failures += u64::from(failed);
-        if self.defined {
+        if self.part == Part::Defined {
             return self.emit(&open.result, sink);
         }
         self.hold(open.result, sink);
