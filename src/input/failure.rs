@@ -183,7 +183,7 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 /// Whether a file is a library's or the language's rather than the project's.
-fn is_foreign(file: &str) -> bool {
+pub(super) fn is_foreign(file: &str) -> bool {
     const FOREIGN: [&str; 16] = [
         "node_modules",
         "node:",

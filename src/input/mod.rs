@@ -7,9 +7,12 @@
 
 mod allure;
 mod capped;
+mod catch2_xml;
 mod ctrf;
 mod decode;
+mod dotnet;
 mod failure;
+mod googletest_json;
 mod head;
 mod jest_json;
 mod json;
@@ -19,9 +22,18 @@ mod mocha_json;
 mod mochawesome;
 mod node_test;
 mod number;
+mod nunit2;
+mod nunit3;
 mod playwright_json;
+mod pytest;
+mod pytest_json;
+mod pytest_reportlog;
+mod robot;
+mod rspec_json;
+mod trx;
 mod unknown;
 mod xml;
+mod xunit_net;
 
 use crate::event::Sink;
 use crate::model::Grade;
@@ -41,6 +53,16 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &node_test::NodeTest,
     &ctrf::Ctrf,
     &allure::Allure,
+    &catch2_xml::Catch2Xml,
+    &googletest_json::GoogletestJson,
+    &nunit2::Nunit2,
+    &nunit3::Nunit3,
+    &pytest_json::PytestJson,
+    &pytest_reportlog::PytestReportlog,
+    &robot::Robot,
+    &rspec_json::RspecJson,
+    &trx::Trx,
+    &xunit_net::XunitNet,
 ];
 
 /// A format of report.
