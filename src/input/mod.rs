@@ -13,6 +13,7 @@ mod json;
 mod junit;
 mod lines;
 mod number;
+mod tap;
 mod unknown;
 mod xml;
 
@@ -24,7 +25,7 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap];
 
 /// A format of report.
 pub trait InputFormat: Sync {
