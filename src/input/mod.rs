@@ -8,6 +8,8 @@
 mod capped;
 mod decode;
 mod failure;
+mod go_failure;
+mod go_json;
 mod head;
 mod json;
 mod junit;
@@ -25,7 +27,7 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap];
+pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap, &go_json::GoJson];
 
 /// A format of report.
 pub trait InputFormat: Sync {
