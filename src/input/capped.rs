@@ -28,6 +28,22 @@ impl Capped {
         self.push_tail(piece);
     }
 
+    /// Adds what `write` adds, without an intermediate text as long as there is room.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut String)) {
+        if self.tail.is_empty() && self.head.len() < HEAD / 2 {
+            write(&mut self.head);
+            if self.head.len() > HEAD {
+                let cut = self.head.floor_char_boundary(HEAD);
+                let rest = self.head.split_off(cut);
+                self.push_tail(&rest);
+            }
+            return;
+        }
+        let mut piece = String::new();
+        write(&mut piece);
+        self.push(&piece);
+    }
+
     /// Whether nothing was added.
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_empty() && self.tail.is_empty()

@@ -12,6 +12,8 @@ mod ctrf;
 mod decode;
 mod dotnet;
 mod failure;
+mod go_failure;
+mod go_json;
 mod googletest_json;
 mod head;
 mod jest_json;
@@ -30,6 +32,7 @@ mod pytest_json;
 mod pytest_reportlog;
 mod robot;
 mod rspec_json;
+mod tap;
 mod trx;
 mod unknown;
 mod xml;
@@ -64,6 +67,7 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &trx::Trx,
     &xunit_net::XunitNet,
 ];
+pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap, &go_json::GoJson];
 
 /// A format of report.
 pub trait InputFormat: Sync {

@@ -6,7 +6,7 @@ use testexec::input::{self, Head};
 use testexec::judge::{Policy, judge};
 use testexec::model::Totals;
 
-use crate::common::{describe, fixtures, read, read_in_pieces, reports};
+use crate::common::{Fixture, describe, fixtures, read, read_in_pieces, reports};
 
 #[test]
 fn every_input_format_has_a_name_of_its_own_and_a_fixture() {
@@ -90,10 +90,21 @@ fn no_prefix_of_a_report_is_greener_than_the_whole() {
             );
             let part_green = judge(&part, &Policy::default()).is_success();
             assert!(
-                green || !part_green,
+                green || !part_green || ends_a_go_package(&fixture, end),
                 "{} cut at {end} is green",
                 fixture.name
             );
         }
+    }
+}
+
+/// Go's streams say where a package ends, and nowhere where the run does: cut there, they look whole.
+fn ends_a_go_package(fixture: &Fixture, end: usize) -> bool {
+    let part = String::from_utf8_lossy(&fixture.bytes[..end]);
+    let last = part.lines().next_back().unwrap_or_default();
+    match fixture.format() {
+        "go-json" => last.contains(r#""Action":"pass","Package""#) && !last.contains(r#""Test""#),
+        "go-text" => part.ends_with('\n') && last.starts_with("ok  \t"),
+        _ => false,
     }
 }
