@@ -6,13 +6,19 @@
 #![deny(clippy::disallowed_methods)]
 
 mod capped;
+mod cucumber_json;
+mod cucumber_messages;
+mod dart_json;
 mod decode;
 mod failure;
+mod gherkin;
 mod head;
 mod json;
+mod json_lines;
 mod junit;
 mod lines;
 mod number;
+mod teamcity;
 mod unknown;
 mod xml;
 
@@ -24,7 +30,13 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit];
+pub const FORMATS: &[&dyn InputFormat] = &[
+    &junit::Junit,
+    &dart_json::DartJson,
+    &teamcity::TeamCity,
+    &cucumber_json::CucumberJson,
+    &cucumber_messages::CucumberMessages,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {
