@@ -382,5 +382,5 @@ fn split_row<'a>(name: &'a str, id: &'a str) -> (&'a str, &'a str) {
         return (name, row);
     }
     let row = id.match_indices(';').nth(1).map(|(at, _)| &id[at + 1..]);
-    (name, row.unwrap_or_default())
+    (name, row.unwrap_or_default().trim_matches(';'))
 }

@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod bazel_events;
 mod capped;
 mod cucumber_json;
 mod cucumber_messages;
@@ -17,6 +18,7 @@ mod json;
 mod json_lines;
 mod junit;
 mod lines;
+mod meson_json;
 mod number;
 mod teamcity;
 mod unknown;
@@ -36,7 +38,15 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &teamcity::TeamCity,
     &cucumber_json::CucumberJson,
     &cucumber_messages::CucumberMessages,
+    &meson_json::MesonJson,
+    &bazel_events::BazelEvents,
 ];
+
+/// What a report of a format without an end mark is said to lack.
+///
+/// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it
+/// saw the process end, may pass over the run error with this message.
+pub const NO_END: &str = "the format does not mark the end: whether this is all cannot be known";
 
 /// A format of report.
 pub trait InputFormat: Sync {
