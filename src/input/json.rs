@@ -110,6 +110,11 @@ impl Document {
         Err(RunError::new(RunErrorKind::Report, problem))
     }
 
+    /// The element that a document stops in or right after, as far as it came.
+    pub(super) fn cut_element(&mut self) -> String {
+        std::mem::take(&mut self.element)
+    }
+
     fn scan(
         &mut self,
         text: &str,

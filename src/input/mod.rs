@@ -6,20 +6,27 @@
 #![deny(clippy::disallowed_methods)]
 
 mod allure;
+mod bazel_events;
 mod capped;
 mod catch2_xml;
 mod ctrf;
+mod cucumber_json;
+mod cucumber_messages;
+mod dart_json;
 mod decode;
 mod dotnet;
 mod failure;
+mod gherkin;
 mod go_failure;
 mod go_json;
 mod googletest_json;
 mod head;
 mod jest_json;
 mod json;
+mod json_lines;
 mod junit;
 mod lines;
+mod meson_json;
 mod mocha_json;
 mod mochawesome;
 mod node_test;
@@ -33,6 +40,7 @@ mod pytest_reportlog;
 mod robot;
 mod rspec_json;
 mod tap;
+mod teamcity;
 mod trx;
 mod unknown;
 mod xml;
@@ -68,6 +76,17 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &xunit_net::XunitNet,
 ];
 pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap, &go_json::GoJson];
+    &dart_json::DartJson,
+    &teamcity::TeamCity,
+    &cucumber_json::CucumberJson,
+    &cucumber_messages::CucumberMessages,
+    &meson_json::MesonJson,
+    &bazel_events::BazelEvents,
+/// What a report of a format without an end mark is said to lack.
+///
+/// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it
+/// saw the process end, may pass over the run error with this message.
+pub const NO_END: &str = "the format does not mark the end: whether this is all cannot be known";
 
 /// A format of report.
 pub trait InputFormat: Sync {
