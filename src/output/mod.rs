@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+pub mod escape;
 pub mod json;
 
 use std::io::Write;
