@@ -330,6 +330,19 @@ impl TestRun {
         })
     }
 
+    /// As [`TestRun::suites`], each with the [`CaseView::suite_key`] of its cases.
+    pub fn keyed_suites(&self) -> impl Iterator<Item = ((u32, u32), &Source, Suite<'_>)> {
+        self.batches.iter().enumerate().flat_map(|(number, batch)| {
+            batch.suites.iter().enumerate().map(move |(index, record)| {
+                (
+                    (number as u32, index as u32),
+                    &batch.sources[record.source as usize],
+                    batch.suite(index),
+                )
+            })
+        })
+    }
+
     /// The reports it was read from.
     pub fn sources(&self) -> impl Iterator<Item = &Source> {
         self.batches.iter().flat_map(|batch| &batch.sources)

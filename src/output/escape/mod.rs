@@ -77,6 +77,9 @@ impl<'a> XmlText<'a> {
 
 impl Display for XmlText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_bare(self.0) {
+            return f.write_str(self.0);
+        }
         replace(f, &plain(self.0), |c| match c {
             '\n' | '\t' => None,
             c => xml_reference(c),
@@ -86,6 +89,9 @@ impl Display for XmlText<'_> {
 
 impl Display for XmlAttribute<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_bare(self.0) {
+            return f.write_str(self.0);
+        }
         replace(f, &plain(self.0), |c| match c {
             '\n' => Some("&#10;"),
             '\t' => Some("&#9;"),
@@ -105,9 +111,7 @@ impl Display for Markdown<'_> {
         let mut characters = line.chars().peekable();
         while let Some(c) = characters.next() {
             let inside_word = before.is_ascii_alphanumeric()
-                && characters
-                    .peek()
-                    .is_some_and(|next| next.is_ascii_alphanumeric());
+                && characters.peek().is_some_and(char::is_ascii_alphanumeric);
             match c {
                 '@' => f.write_str("&#64;<wbr>")?,
                 '_' if inside_word => f.write_char(c)?,
@@ -313,6 +317,12 @@ fn break_commands(text: &str) -> Cow<'_, str> {
 fn longest_run(text: &str, of: char) -> usize {
     let runs = text.split(|c| c != of).map(str::len);
     runs.max().unwrap_or(0)
+}
+
+/// Whether all of `text` is ASCII that means nothing to XML, as most of it is.
+fn is_bare(text: &str) -> bool {
+    let bare = |byte: u8| matches!(byte, b' '..=b'~') & !matches!(byte, b'&' | b'<' | b'>' | b'"');
+    text.bytes().fold(true, |all, byte| all & bare(byte))
 }
 
 /// What XML 1.0 allows, less the controls among it.

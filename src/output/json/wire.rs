@@ -4,8 +4,6 @@
 //! raw_output, exit_code, timed_out`, and per test `name, package, status, duration, output, error,
 //! stack_trace`. Durations are whole nanoseconds. Everything else is an addition and may be absent.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -29,7 +27,7 @@ pub struct Head<'a> {
     /// Whether tests ran and all of them passed.
     success: bool,
     /// The framework, or `mixed`.
-    framework: Cow<'a, str>,
+    framework: &'a str,
     /// How the results were come by.
     #[schemars(with = "Grade")]
     grade: &'static str,
@@ -371,7 +369,7 @@ impl<'a> Head<'a> {
             schema_version: VERSION,
             status: judgement.status(),
             success: judgement.is_success(),
-            framework: framework(report),
+            framework: crate::output::framework(run),
             grade: run.grade().name(),
             duration: super::super::run_duration(run),
             started: run.started.map(|moment| moment.to_string()),
@@ -397,23 +395,6 @@ impl<'a> Head<'a> {
             tests: (),
         }
     }
-}
-
-/// The framework of a run, or `mixed`.
-fn framework<'a>(report: &Report<'a>) -> Cow<'a, str> {
-    let mut names = report
-        .run
-        .sources()
-        .map(|source| source.framework.as_str())
-        .filter(|name| !name.is_empty());
-    let Some(first) = names.next() else {
-        return Cow::Borrowed("unknown");
-    };
-    Cow::Borrowed(if names.all(|name| name == first) {
-        first
-    } else {
-        "mixed"
-    })
 }
 
 impl<'a> Error<'a> {
