@@ -59,7 +59,10 @@ fn after_control_sequence(rest: &str) -> &str {
 
 fn after_string_sequence(rest: &str) -> &str {
     let limit = rest.floor_char_boundary(MAX_SEQUENCE);
-    match rest[..limit].find(['\u{07}', '\u{9c}', '\n', '\u{1b}']) {
+    let ends = [
+        '\u{07}', '\u{9c}', '\n', '\u{1b}', '\u{9b}', '\u{9d}', '\u{90}',
+    ];
+    match rest[..limit].find(ends) {
         Some(at) => match &rest[at..] {
             tail if tail.starts_with("\u{1b}\\") => &tail[2..],
             tail if tail.starts_with(['\u{07}', '\u{9c}']) => {

@@ -51,12 +51,13 @@ impl Parser for MesonParser {
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
-        let message = if self.lines.finish(sink, line) {
-            "the log stops in the middle of a line: the report is truncated"
+        let (kind, message) = if self.lines.finish(sink, line) {
+            let message = "the log stops in the middle of a line: the report is truncated";
+            (RunErrorKind::Report, message)
         } else {
-            NO_END
+            (RunErrorKind::Unended, NO_END)
         };
-        sink.error(RunError::new(RunErrorKind::Report, message));
+        sink.error(RunError::new(kind, message));
     }
 }
 

@@ -74,14 +74,16 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &rspec_json::RspecJson,
     &trx::Trx,
     &xunit_net::XunitNet,
-];
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap, &go_json::GoJson];
+    &tap::Tap,
+    &go_json::GoJson,
     &dart_json::DartJson,
     &teamcity::TeamCity,
     &cucumber_json::CucumberJson,
     &cucumber_messages::CucumberMessages,
     &meson_json::MesonJson,
     &bazel_events::BazelEvents,
+];
+
 /// What a report of a format without an end mark is said to lack.
 ///
 /// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it

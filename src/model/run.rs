@@ -142,6 +142,8 @@ pub enum RunErrorKind {
     Timeout,
     /// Two sources say opposite things.
     Contradiction,
+    /// A report whose format does not mark its end: whether it is whole cannot be known.
+    Unended,
     /// A report is truncated, empty, unreadable or no test report at all.
     Report,
     /// testexec itself did something wrong.
@@ -150,7 +152,7 @@ pub enum RunErrorKind {
 
 impl RunErrorKind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Build,
         Self::Load,
         Self::Setup,
@@ -158,6 +160,7 @@ impl RunErrorKind {
         Self::Crash,
         Self::Timeout,
         Self::Contradiction,
+        Self::Unended,
         Self::Report,
         Self::Internal,
     ];
@@ -172,6 +175,7 @@ impl RunErrorKind {
             Self::Crash => "crash",
             Self::Timeout => "timeout",
             Self::Contradiction => "contradiction",
+            Self::Unended => "unended",
             Self::Report => "report",
             Self::Internal => "internal",
         }
@@ -324,6 +328,19 @@ impl TestRun {
             (0..batch.suites.len()).map(|index| {
                 (
                     &batch.sources[batch.suites[index].source as usize],
+                    batch.suite(index),
+                )
+            })
+        })
+    }
+
+    /// As [`TestRun::suites`], each with the [`CaseView::suite_key`] of its cases.
+    pub fn keyed_suites(&self) -> impl Iterator<Item = ((u32, u32), &Source, Suite<'_>)> {
+        self.batches.iter().enumerate().flat_map(|(number, batch)| {
+            batch.suites.iter().enumerate().map(move |(index, record)| {
+                (
+                    (number as u32, index as u32),
+                    &batch.sources[record.source as usize],
                     batch.suite(index),
                 )
             })

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use testexec::input::{InputFormat, Reader, Unknown};
+use testexec::judge::{Policy, judge};
 use testexec::model::{Duplicates, Source, TestRun, Totals};
+use testexec::output::{self, Options, Report};
 use testexec::recorder::Recorder;
 
 pub(crate) fn repository() -> &'static Path {
@@ -127,4 +129,18 @@ pub(crate) fn missing(tool: &str, what: &str) {
         "{tool} is missing, so it is not known {what}"
     );
     eprintln!("skipped, since {tool} is missing: {what}");
+}
+
+/// What the output format called `format` makes of a run.
+pub(crate) fn render(format: &str, run: &TestRun) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let report = Report {
+        run,
+        judgement: judge(run, &Policy::default()),
+        totals: Totals::of(run),
+        options: Options::default(),
+    };
+    let format = output::format(format).unwrap();
+    format.render(&report, &mut bytes).unwrap();
+    bytes
 }

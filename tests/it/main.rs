@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::print_stderr, reason = "tests say what they skip")]
+#![allow(clippy::disallowed_methods, reason = "only the pure modules are pure")]
 #![allow(missing_docs, reason = "test names are sentences")]
 
 mod architecture;
@@ -9,4 +10,6 @@ mod common;
 mod contract;
 mod convert;
 mod json_out;
+mod junit_out;
 mod oracle;
+mod runs;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::own::Facts;
 use super::suite::Suites;
 use crate::event::{Event, Sink};
 use crate::input::{failure, number};
@@ -15,12 +16,14 @@ pub(super) struct Found {
     /// The element's name, so that its end tag is known.
     pub(super) element: String,
     pub(super) message: String,
-    type_name: String,
+    pub(super) type_name: String,
     pub(super) body: String,
+    /// The stack trace alone, where testexec wrote the report.
+    pub(super) exact: String,
     pub(super) stdout: String,
     pub(super) stderr: String,
-    duration: Option<Duration>,
-    started: Option<Timestamp>,
+    pub(super) duration: Option<Duration>,
+    pub(super) started: Option<Timestamp>,
 }
 
 /// The sorts of result element.
@@ -60,6 +63,7 @@ impl Found {
             message: none(),
             type_name: none(),
             body: none(),
+            exact: none(),
             stdout: none(),
             stderr: none(),
             duration: None,
@@ -136,9 +140,9 @@ pub(super) struct CaseState {
     pub(super) name: String,
     class: String,
     file: String,
-    line: Option<u32>,
-    duration: Option<Duration>,
-    started: Option<Timestamp>,
+    pub(super) line: Option<u32>,
+    pub(super) duration: Option<Duration>,
+    pub(super) started: Option<Timestamp>,
     status: String,
     pub(super) odd_time: bool,
     pub(super) odd_line: Option<String>,
@@ -146,6 +150,7 @@ pub(super) struct CaseState {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) properties: Vec<String>,
+    pub(super) own: Facts,
 }
 
 impl CaseState {
@@ -162,6 +167,7 @@ impl CaseState {
         self.stderr.clear();
         self.found.clear();
         self.properties.clear();
+        self.own.clear();
         (self.line, self.duration, self.started, self.odd_time) = (None, None, None, false);
     }
 
@@ -196,6 +202,9 @@ impl CaseState {
 
     /// Says what became of the case, attempt by attempt.
     pub(super) fn emit(&mut self, whole: bool, suites: &mut Suites, sink: &mut dyn Sink) {
+        if suites.is_own() {
+            return self.emit_own(whole, suites, sink);
+        }
         self.repair(suites);
         let joined = self.joined_body();
         let final_outcome = self.outcome(whole, &joined);
@@ -323,11 +332,7 @@ impl CaseState {
                 })
             }
             (failed, Some(skip)) => Outcome::Skipped(skip_of(skip, failed.is_some())),
-            (None, None) if !whole => Outcome::Failed(Failure {
-                kind: FailureKind::Crash,
-                message: "the report ends before this case does",
-                ..Failure::default()
-            }),
+            (None, None) if !whole => cut_off(),
             (None, None) => self.outcome_by_status(),
         }
     }
@@ -352,6 +357,15 @@ impl CaseState {
         }
         Outcome::Passed
     }
+}
+
+/// What becomes of a case that the report ends in.
+pub(super) fn cut_off() -> Outcome<'static> {
+    Outcome::Failed(Failure {
+        kind: FailureKind::Crash,
+        message: "the report ends before this case does",
+        ..Failure::default()
+    })
 }
 
 /// Whether a `status` or `result` says that the case was left out.

@@ -2,17 +2,19 @@
 //!
 //! There is no standard, only what Ant wrote and what others made of it. The reader takes any nesting
 //! and any missing attribute, believes the cases rather than the counts, and knows the additions of
-//! Surefire (`flakyFailure`, `rerunFailure`, …), pytest, `GoogleTest`, `CTest`, busted and others.
+//! Surefire (`flakyFailure`, `rerunFailure`, …), pytest, `GoogleTest`, `CTest`, busted and others, and
+//! testexec's own.
 //! See <https://github.com/testmoapp/junitxml> for a description of the common ground.
 
 mod case;
+mod own;
 mod suite;
 
 use super::capped::Capped;
 use super::xml::{Handler, Tag, Xml, unescape};
 use super::{Head, InputFormat, Parser};
 use crate::event::{Event, Sink, Tool};
-use crate::model::{Note, NoteKind, RunError, RunErrorKind, Timestamp};
+use crate::model::{Note, NoteKind, RunError, RunErrorKind};
 use case::{CaseState, Found, FoundKind};
 use suite::Suites;
 
@@ -125,13 +127,15 @@ impl Handler for State {
         match name {
             "testcase" => self.close_case(whole, sink),
             name if name.eq_ignore_ascii_case("testsuite") => self.suites.close(sink),
-            "property" if self.collecting == Collecting::Property => self.close_property(),
+            "property" if self.collecting == Collecting::Property => self.close_property(sink),
             "system-out" if self.collecting == Collecting::Stdout => self.close_output(false),
             "system-err" if self.collecting == Collecting::Stderr => self.close_output(true),
             "stackTrace" if self.collecting == Collecting::StackTrace => {
                 let text = self.text.take();
-                if let Some(found) = &mut self.found {
-                    found.body.push_str(&text);
+                match &mut self.found {
+                    Some(found) if self.suites.is_own() => found.exact = text,
+                    Some(found) => found.body.push_str(&text),
+                    None => {}
                 }
                 self.collecting = Collecting::Body;
             }
@@ -223,22 +227,26 @@ impl State {
 
     fn open_property(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
         let name = tag.get("name", sink).unwrap_or_default();
-        match tag.get("value", sink) {
-            Some(value) => self.add_property(&name, &value),
-            None => {
-                self.property = name.into_owned();
-                self.collect(Collecting::Property);
-            }
+        if let Some(value) = tag.get("value", sink) {
+            return self.add_property(&name, &value, sink);
         }
+        self.property = name.into_owned();
+        self.collect(Collecting::Property);
     }
 
-    fn close_property(&mut self) {
+    fn close_property(&mut self, sink: &mut dyn Sink) {
         self.collecting = Collecting::Nothing;
         let (name, value) = (std::mem::take(&mut self.property), self.text.take());
-        self.add_property(&name, value.trim());
+        self.add_property(&name, value.trim(), sink);
     }
 
-    fn add_property(&mut self, name: &str, value: &str) {
+    fn add_property(&mut self, name: &str, value: &str, sink: &mut dyn Sink) {
+        let name = match self.in_case {
+            true if self.suites.is_own() => self.case.own.take(name, value),
+            true => Some(name),
+            false => self.suites.take_own(name, value, sink),
+        };
+        let Some(name) = name else { return };
         let properties = if self.in_case {
             &mut self.case.properties
         } else {
@@ -295,12 +303,10 @@ fn framework_of(root_name: &str) -> &'static str {
     }
 }
 
-fn tool_event(name: &str, started: Option<&str>, sink: &mut dyn Sink) {
-    let started = started.and_then(Timestamp::parse);
+fn tool_event(name: &str, sink: &mut dyn Sink) {
     let tool = Tool {
         framework: framework_of(name),
-        started,
-        duration: None,
+        ..Tool::default()
     };
     sink.event(&Event::Tool(tool));
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::tool_event;
-use crate::event::{Event, Sink};
+use super::{own, tool_event};
+use crate::event::{Event, Sink, Tool};
 use crate::input::number;
 use crate::input::xml::{Tag, unescape};
 use crate::model::{List, Note, NoteKind, Pairs, RunError, RunErrorKind, Suite, Timestamp};
@@ -19,11 +19,16 @@ pub(super) struct Suites {
     stray_properties: Vec<String>,
     stray_output: String,
     pub(super) is_pytest: bool,
+    /// The framework of the suites that testexec wrote, and how often it changed.
+    framework: String,
+    frameworks: u32,
 }
 
 #[derive(Default)]
 struct Open {
     named: bool,
+    /// The package, where testexec wrote the suite.
+    own: Option<String>,
     file: String,
     hostname: String,
     started: Option<Timestamp>,
@@ -50,7 +55,7 @@ impl Suites {
         if !self.announced {
             self.announced = true;
             self.is_pytest = matches!(name, "pytest" | "pytest tests");
-            tool_event(name, None, sink);
+            tool_event(name, sink);
         }
     }
 
@@ -60,6 +65,68 @@ impl Suites {
         if !name.is_empty() {
             self.announce(&name, sink);
         }
+        if name == "testexec" {
+            let time = tag.get("time", sink);
+            let started = tag.get("timestamp", sink);
+            sink.event(&Event::Tool(Tool {
+                framework: "",
+                started: started.as_deref().and_then(Timestamp::parse),
+                duration: time.as_deref().and_then(number::seconds),
+            }));
+        }
+    }
+
+    /// Whether testexec wrote the innermost suite.
+    pub(super) fn is_own(&self) -> bool {
+        self.open.last().is_some_and(|suite| suite.own.is_some())
+    }
+
+    /// The package and the file of a suite that testexec wrote.
+    pub(super) fn own_home(&self) -> (&str, &str) {
+        self.open.last().map_or(("", ""), |suite| {
+            (suite.own.as_deref().unwrap_or_default(), &suite.file)
+        })
+    }
+
+    /// Keeps a property of the innermost suite that testexec wrote, or gives back the name of another.
+    pub(super) fn take_own<'n>(
+        &mut self,
+        name: &'n str,
+        value: &str,
+        sink: &mut dyn Sink,
+    ) -> Option<&'n str> {
+        let Some(suite) = self.open.last_mut() else {
+            return Some(name);
+        };
+        let Some(fact) = name.strip_prefix(own::PREFIX) else {
+            return Some(name);
+        };
+        match (fact, &mut suite.own) {
+            ("framework", None) => {
+                suite.own = Some(String::new());
+                self.lineage.truncate(suite.depth_of_names);
+                self.hear_framework(value, sink);
+            }
+            ("suite", Some(_)) => self.lineage.push(value.to_owned()),
+            ("package", Some(package)) => value.clone_into(package),
+            ("file", Some(_)) => value.clone_into(&mut suite.file),
+            (_, Some(_)) => return fact.strip_prefix("property."),
+            (_, None) => return Some(name),
+        }
+        None
+    }
+
+    /// Cases that follow are of this framework.
+    fn hear_framework(&mut self, framework: &str, sink: &mut dyn Sink) {
+        if framework.is_empty() || framework == self.framework {
+            return;
+        }
+        self.frameworks += 1;
+        framework.clone_into(&mut self.framework);
+        sink.event(&Event::Tool(Tool {
+            framework,
+            ..Tool::default()
+        }));
     }
 
     pub(super) fn open(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
@@ -126,7 +193,7 @@ impl Suites {
             return;
         }
         sink.event(&Event::Suite(Suite {
-            package: "",
+            package: suite.own.as_deref().unwrap_or_default(),
             file: &suite.file,
             lineage: List::from(&self.lineage),
             hostname: &suite.hostname,
@@ -159,6 +226,13 @@ impl Suites {
         };
         let error = RunError::new(RunErrorKind::Contradiction, message).with_details(output.trim());
         sink.error(error.in_scope(name));
+    }
+
+    /// The report is over.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
+        if self.frameworks > 1 {
+            self.hear_framework("mixed", sink);
+        }
     }
 
     /// A case ended.

@@ -1,7 +1,5 @@
 //! From the model to the structs of the shared JSON schema.
 
-use std::borrow::Cow;
-
 use super::wire::{
     Attachment, AttemptFacts, Error, Head, Location, Note, Pairs, ReportFile, Strings, SuiteFacts,
     Summary, Test, VERSION,
@@ -25,7 +23,7 @@ impl<'a> Head<'a> {
             schema_version: VERSION,
             status: judgement.status(),
             success: judgement.is_success(),
-            framework: framework(report),
+            framework: crate::output::framework(run),
             grade: run.grade().name(),
             duration: crate::output::run_duration(run),
             started: run.started.map(|moment| moment.to_string()),
@@ -51,23 +49,6 @@ impl<'a> Head<'a> {
             tests: (),
         }
     }
-}
-
-/// The framework of a run, or `mixed`.
-fn framework<'a>(report: &Report<'a>) -> Cow<'a, str> {
-    let mut names = report
-        .run
-        .sources()
-        .map(|source| source.framework.as_str())
-        .filter(|name| !name.is_empty());
-    let Some(first) = names.next() else {
-        return Cow::Borrowed("unknown");
-    };
-    Cow::Borrowed(if names.all(|name| name == first) {
-        first
-    } else {
-        "mixed"
-    })
 }
 
 impl<'a> Error<'a> {

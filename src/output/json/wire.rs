@@ -4,8 +4,6 @@
 //! raw_output, exit_code, timed_out`, and per test `name, package, status, duration, output, error,
 //! stack_trace`. Durations are whole nanoseconds. Everything else is an addition and may be absent.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -24,7 +22,7 @@ pub struct Head<'a> {
     /// Whether tests ran and all of them passed.
     pub(super) success: bool,
     /// The framework, or `mixed`.
-    pub(super) framework: Cow<'a, str>,
+    pub(super) framework: &'a str,
     /// How the results were come by.
     #[schemars(with = "Grade")]
     pub(super) grade: &'static str,
