@@ -214,6 +214,8 @@ pub(super) struct Tried {
     pub(super) started: Option<Timestamp>,
     pub(super) stdout: String,
     pub(super) stderr: String,
+    /// Nothing says that the test itself ran, as opposed to its set-up.
+    pub(super) not_called: bool,
     /// The report itself calls it an error, whatever stage it was.
     pub(super) is_error: bool,
 }
@@ -228,6 +230,7 @@ impl Tried {
                 kind: *kind,
                 reason,
             }),
+            (None, None) if self.not_called => Outcome::NotRun,
             (None, None) => Outcome::Passed,
         };
         let attempt = Attempt {

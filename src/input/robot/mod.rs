@@ -346,7 +346,9 @@ impl State {
             };
             self.run_errors += 1;
             suite.failures += 1;
-            let error = RunError::new(RunErrorKind::Setup, failure::first_line(message))
+            // The first line says no more than that the set-up failed.
+            let headline: Vec<&str> = message.lines().take(2).collect();
+            let error = RunError::new(RunErrorKind::Setup, headline.join(" "))
                 .with_details(message)
                 .in_scope(self.lineage.join("."));
             sink.error(error);

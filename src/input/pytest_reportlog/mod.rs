@@ -1,21 +1,23 @@
-//! The lines of pytest-reportlog, <https://pypi.org/project/pytest-reportlog/>.
+//! The lines of pytest-reportlog.
 //!
 //! A test has a line per stage, and with several workers those of different tests interleave. The
 //! session's end is a line of its own; without it the run died.
 
+mod repr;
+
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::lines::Lines;
-use super::pytest::{self, Frame, NodeId, Problem, Tried, When};
+use super::pytest::{self, NodeId, Problem, Tried, When};
 use super::{Head, InputFormat, Parser, number};
 use crate::event::{Event, Sink};
 use crate::model::{Note, NoteKind, RunError, RunErrorKind, SkipKind, Timestamp};
-use crate::text::strip_ansi;
+use repr::{problem_of, skip_reason, subtest_label};
 
 /// The lines of pytest-reportlog.
 pub(super) struct PytestReportlog;
@@ -66,12 +68,22 @@ struct Open {
     line: Option<u32>,
     keywords: Vec<String>,
     properties: Vec<String>,
-    /// A stage of this attempt was seen.
-    running: bool,
+    progress: Progress,
     /// The attempt ended in a rerun, so another one follows.
     rerun: bool,
     /// An attempt came before.
     again: bool,
+}
+
+/// How far an attempt is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    /// A rerun was announced, and no stage of it was seen.
+    #[default]
+    Waiting,
+    Started,
+    /// The test itself ran, which with `--setup-only` it does not.
+    Called,
 }
 
 #[derive(serde::Deserialize)]
@@ -129,48 +141,6 @@ impl<'de> Deserialize<'de> for Keys {
         }
         deserializer.deserialize_map(KeysVisitor)
     }
-}
-
-/// A failure as pytest takes it apart.
-#[derive(serde::Deserialize)]
-struct Repr {
-    #[serde(default)]
-    reprcrash: Option<Place>,
-    #[serde(default)]
-    reprtraceback: Option<Traceback>,
-    /// Exceptions that led to each other, the last one being the failure itself.
-    #[serde(default)]
-    chain: Vec<(Traceback, Option<Place>, Option<String>)>,
-}
-
-#[derive(serde::Deserialize)]
-struct Traceback {
-    #[serde(default)]
-    reprentries: Vec<Entry>,
-}
-
-#[derive(serde::Deserialize)]
-struct Entry {
-    #[serde(default)]
-    data: EntryData,
-}
-
-#[derive(Default, serde::Deserialize)]
-struct EntryData {
-    #[serde(default)]
-    lines: Vec<String>,
-    #[serde(default)]
-    reprfileloc: Option<Place>,
-}
-
-#[derive(serde::Deserialize)]
-struct Place {
-    #[serde(default)]
-    path: String,
-    #[serde(default)]
-    lineno: Option<i64>,
-    #[serde(default)]
-    message: String,
 }
 
 impl Parser for ReportlogParser {
@@ -252,7 +222,7 @@ impl State {
     fn stage(&mut self, line: &Line<'_>, sink: &mut dyn Sink) {
         let when = When::of(line.when.as_deref().unwrap_or_default());
         let open = self.open.entry(line.nodeid.clone()).or_default();
-        let is_new = !std::mem::replace(&mut open.running, true);
+        let is_new = open.progress == Progress::Waiting;
         open.read(line, when);
         if is_new && when == When::Setup {
             let id = NodeId::new(&line.nodeid);
@@ -267,7 +237,7 @@ impl State {
     /// A subtest counts only if it failed: then its test did, whatever that one's own line says.
     fn subtest(&mut self, line: &Line<'_>) {
         let open = self.open.entry(line.nodeid.clone()).or_default();
-        open.running = true;
+        open.progress = open.progress.max(Progress::Started);
         if matches!(line.outcome.as_str(), "passed" | "skipped") {
             return;
         }
@@ -307,7 +277,7 @@ impl State {
         for (nodeid, mut open) in std::mem::take(&mut self.open) {
             // A rerun that never came leaves a test that failed.
             self.failures += 1;
-            if open.running {
+            if open.progress > Progress::Waiting {
                 let text = "started and never ended";
                 let problem = (When::Unknown, Problem::from_text(text));
                 open.tried.problems.insert(0, problem);
@@ -325,6 +295,11 @@ impl State {
 
 impl Open {
     fn read(&mut self, line: &Line<'_>, when: When) {
+        let reached = match when {
+            When::Call => Progress::Called,
+            _ => Progress::Started,
+        };
+        self.progress = self.progress.max(reached);
         let duration = line.duration.and_then(number::from_float);
         self.tried.duration = self
             .tried
@@ -404,6 +379,7 @@ impl Open {
         let id = NodeId::new(nodeid);
         let tags = id.markers(&self.keywords);
         let case = pytest::case(&id, self.line, &tags, &self.properties);
+        self.tried.not_called = self.progress < Progress::Called;
         self.tried.emit(case, self.again, sink);
     }
 }
@@ -412,110 +388,4 @@ fn moment(seconds: f64) -> Option<Timestamp> {
     let since_epoch = number::from_float(seconds)?;
     let nanos = i64::try_from(since_epoch.as_nanos()).ok()?;
     (nanos > 0).then(|| Timestamp::from_nanos(nanos))
-}
-
-/// What `longrepr` says: nothing, a text, a place with a reason, or a failure taken apart.
-fn problem_of(longrepr: Option<&RawValue>) -> Problem {
-    let raw = longrepr.map_or("null", RawValue::get);
-    if let Ok(repr) = serde_json::from_str::<Repr>(raw) {
-        return repr.problem();
-    }
-    match serde_json::from_str::<Value>(raw) {
-        Ok(Value::String(text)) => Problem::from_text(&text),
-        Ok(Value::Null) | Err(_) => Problem::from_text("failed, and the report does not say why"),
-        Ok(other) => Problem::from_text(&other.to_string()),
-    }
-}
-
-/// The reason in `["test_a.py", 37, "Skipped: no coupons yet"]`.
-fn skip_reason(longrepr: Option<&RawValue>) -> String {
-    let raw = longrepr.map_or("null", RawValue::get);
-    let reason = match serde_json::from_str::<Value>(raw) {
-        Ok(Value::String(text)) => text,
-        Ok(Value::Array(items)) => {
-            let last = items.last().and_then(Value::as_str);
-            last.unwrap_or_default().to_owned()
-        }
-        _ => String::new(),
-    };
-    let bare = reason.strip_prefix("Skipped: ").unwrap_or(&reason);
-    strip_ansi(bare).into_owned()
-}
-
-/// A subtest's message and values: `[even number] (n=3)`.
-fn subtest_label(context: Option<&Value>) -> String {
-    let Some(context) = context else {
-        return String::new();
-    };
-    let mut label = String::new();
-    if let Some(message) = context.get("msg").and_then(Value::as_str) {
-        label = format!("[{message}]");
-    }
-    let Some(Value::Object(values)) = context.get("kwargs") else {
-        return label;
-    };
-    let values: Vec<String> = values
-        .iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
-        })
-        .collect();
-    if !values.is_empty() {
-        let _ = write!(label, " ({})", values.join(", "));
-    }
-    label.trim_start().to_owned()
-}
-
-impl Repr {
-    fn problem(self) -> Problem {
-        let mut text = String::new();
-        let mut frames = Vec::new();
-        let chained = self.chain.len();
-        let parts = self.chain.into_iter().map(|(trace, _, word)| (trace, word));
-        let alone = self.reprtraceback.filter(|_| chained == 0);
-        for (trace, word) in parts.chain(alone.map(|trace| (trace, None))) {
-            // Only the last trace is that of the failure.
-            frames.clear();
-            for entry in trace.reprentries {
-                entry.data.describe(&mut text, &mut frames);
-            }
-            if let Some(word) = word {
-                let _ = writeln!(text, "\n{word}\n");
-            }
-        }
-        let crash = self.reprcrash.map(Place::frame);
-        let message = crash.as_ref().map(|crash| strip_ansi(&crash.message));
-        Problem {
-            message: message.unwrap_or_default().into_owned(),
-            text: strip_ansi(text.trim_end()).into_owned(),
-            frames,
-            crash,
-        }
-    }
-}
-
-impl EntryData {
-    fn describe(self, text: &mut String, frames: &mut Vec<Frame>) {
-        if let Some(place) = self.reprfileloc {
-            let frame = place.frame();
-            let line = frame.line.unwrap_or(0);
-            let _ = writeln!(text, "{}:{line}: {}", frame.path, frame.message);
-            frames.push(frame);
-        }
-        for line in &self.lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-}
-
-impl Place {
-    fn frame(self) -> Frame {
-        Frame {
-            path: self.path,
-            line: pytest::line_from_one(self.lineno),
-            message: self.message,
-        }
-    }
 }
