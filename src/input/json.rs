@@ -120,6 +120,10 @@ impl Document {
         let mut at = 0;
         let mut from = 0;
         while at < bytes.len() {
+            if let Some(depth @ 1..) = self.inside {
+                at = self.skip_inside(text, at, depth);
+                continue;
+            }
             if self.in_string {
                 at = self.skip_string(text, at);
                 continue;
@@ -162,6 +166,27 @@ impl Document {
             }
         }
         self.flush(&text[from..]);
+    }
+
+    /// Inside of an element only brackets and strings matter, and most of a document is inside of one.
+    /// Stops after the bracket that ends the element.
+    fn skip_inside(&mut self, text: &str, mut at: usize, mut depth: usize) -> usize {
+        let bytes = text.as_bytes();
+        while at < bytes.len() && depth > 0 {
+            if self.in_string {
+                at = self.skip_string(text, at);
+                continue;
+            }
+            match bytes[at] {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.inside = Some(depth);
+        at
     }
 
     /// In a long array, the first byte of a value starts an element.
@@ -216,13 +241,6 @@ impl Document {
         sink: &mut dyn Sink,
         take: &mut dyn FnMut(usize, &str, &mut dyn Sink),
     ) {
-        match &mut self.inside {
-            Some(depth) if *depth > 0 => {
-                *depth -= 1;
-                return;
-            }
-            _ => {}
-        }
         if self.long_array().is_some() {
             self.end_element(&text[*from..at], sink, take);
             *from = at;

@@ -153,21 +153,21 @@ impl Parser for MochaParser {
         let state = &mut self.state;
         self.document.feed(text, sink, |array, raw, sink| {
             let repaired;
-            let (raw, test) = if let Ok(test) = serde_json::from_str::<Test<'_>>(raw) {
-                (raw, test)
+            let (raw, read) = if let Ok(read) = serde_json::from_str::<Test<'_>>(raw) {
+                (raw, read)
             } else {
                 repaired = json::repair(raw);
-                let Some(test) = json::parse::<Test<'_>>(&repaired, "a test", sink) else {
+                let Some(read) = json::parse::<Test<'_>>(&repaired, "a test", sink) else {
                     state.unreadable = true;
                     return;
                 };
-                (&*repaired, test)
+                (&*repaired, read)
             };
             match array {
-                0 => state.test(raw, &test, sink),
-                1 => *state.pending.entry(test.key()).or_default() += 1,
-                2 => state.failure(raw, test.key()),
-                _ => state.pass(test.key()),
+                0 => state.test(raw, &read, sink),
+                1 => *state.pending.entry(read.key()).or_default() += 1,
+                2 => state.failure(raw, read.key()),
+                _ => state.pass(read.key()),
             }
         });
     }

@@ -85,6 +85,7 @@ struct SuiteNode<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the format has them")]
 struct Test<'a> {
     #[serde(borrow, default)]
     title: Text<'a>,

@@ -84,14 +84,14 @@ impl Parser for CtrfParser {
         let counts = &mut self.counts;
         self.document.feed(text, sink, |_, raw, sink| {
             counts.tests += 1;
-            if let Ok(test) = serde_json::from_str::<Test<'_>>(raw) {
-                counts.failed += u64::from(test.emit(sink));
+            if let Ok(read) = serde_json::from_str::<Test<'_>>(raw) {
+                counts.failed += u64::from(read.emit(sink));
                 return;
             }
             let repaired = json::repair(raw);
             let what = format!("test {}", counts.tests);
             match json::parse::<Test<'_>>(&repaired, &what, sink) {
-                Some(test) => counts.failed += u64::from(test.emit(sink)),
+                Some(read) => counts.failed += u64::from(read.emit(sink)),
                 None => counts.unreadable = true,
             }
         });

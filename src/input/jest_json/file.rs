@@ -192,18 +192,16 @@ impl Assertion<'_> {
 
     /// Says what is known of the attempts before the last, and tells whether there were any.
     fn emit_earlier(&self, case: &Case<'_>, dialect: Dialect, sink: &mut dyn Sink) -> bool {
-        let ran = matches!(&*self.status, "passed" | "failed") && !self.failing;
-        let (reasons, earlier) = match dialect {
+        let (reasons, earlier) = match (dialect, &*self.status) {
             // Vitest keeps the failures of earlier attempts with a case that passed in the end.
-            Dialect::Vitest if &*self.status == "passed" => {
+            (Dialect::Vitest, "passed") => {
                 (&self.failure_messages, self.failure_messages.len() as u64)
             }
-            Dialect::Vitest => return false,
-            Dialect::Jest if ran => (
-                &self.retry_reasons,
-                self.invocations.unwrap_or(1).saturating_sub(1),
-            ),
-            Dialect::Jest => return false,
+            (Dialect::Jest, "passed" | "failed") if !self.failing => {
+                let invocations = self.invocations.unwrap_or(1);
+                (&self.retry_reasons, invocations.saturating_sub(1))
+            }
+            _ => return false,
         };
         let earlier = earlier.min(MAX_ATTEMPTS);
         for index in 0..earlier {

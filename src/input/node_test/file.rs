@@ -103,7 +103,7 @@ impl FileState {
             return self.parent(data, passed, below, is_suite, &problem, sink);
         }
         if is_file(data) && (passed || problem.is_of_process()) {
-            return self.whole_file(data, passed, problem, sink);
+            return self.whole_file(data, passed, &problem, sink);
         }
         let outcome_failed = !passed && !is_todo;
         self.leaf(data, passed, &problem, sink);
@@ -162,11 +162,17 @@ impl FileState {
 
     fn say(&self, data: &Data<'_>, outcome: Outcome<'_>, stderr: &str, sink: &mut dyn Sink) {
         let depth = data.nesting.min(MAX_NESTING).min(self.lineage.len());
+        // A file is named by its path, which differs from machine to machine.
+        let name = if is_file(data) {
+            data.name.rsplit(['/', '\\']).next().unwrap_or_default()
+        } else {
+            &data.name
+        };
         let case = Case {
             id: CaseId {
                 file: &self.file,
                 suite: List::from(&self.lineage[..depth]),
-                name: &data.name,
+                name,
                 ..CaseId::default()
             },
             line: data.line.filter(|&line| line > 0),
@@ -190,7 +196,7 @@ impl FileState {
         &mut self,
         data: &Data<'_>,
         passed: bool,
-        problem: Problem,
+        problem: &Problem,
         sink: &mut dyn Sink,
     ) -> u64 {
         let lost: Vec<&str> = self.lost().map(|open| open.name.as_str()).collect();

@@ -69,7 +69,7 @@ impl Parser for NodeParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -144,7 +144,7 @@ impl State {
             }
             Some(("duration_ms", millis)) => {
                 self.ended = true;
-                self.tool(millis.trim().parse().ok(), sink);
+                tool(millis.trim().parse().ok(), sink);
             }
             _ => {}
         }
@@ -157,15 +157,7 @@ impl State {
         }
         self.ended = true;
         self.claimed_failures += u64::from(data.success == Some(false));
-        self.tool(data.duration_ms, sink);
-    }
-
-    fn tool(&self, millis: Option<f64>, sink: &mut dyn Sink) {
-        let duration = millis.and_then(number::from_millis);
-        sink.event(&Event::Tool(Tool {
-            duration,
-            ..Tool::default()
-        }));
+        tool(data.duration_ms, sink);
     }
 
     fn noise(&mut self, sink: &mut dyn Sink) {
@@ -190,4 +182,12 @@ impl State {
             sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
     }
+}
+
+fn tool(millis: Option<f64>, sink: &mut dyn Sink) {
+    let duration = millis.and_then(number::from_millis);
+    sink.event(&Event::Tool(Tool {
+        duration,
+        ..Tool::default()
+    }));
 }
