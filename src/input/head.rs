@@ -54,9 +54,11 @@ impl<'a> Head<'a> {
             .is_some_and(|text| keys.iter().all(|key| has_key(text, key)))
     }
 
-    /// The lines that are JSON objects.
+    /// The lines that are JSON objects. A document that quotes some is no such stream.
     pub fn json_lines(&self) -> impl Iterator<Item = &'a str> {
-        self.text
+        let is_xml = self.text.trim_start().starts_with('<');
+        let text = if is_xml { "" } else { self.text };
+        text
             .lines()
             .map(str::trim)
             .filter(|line| line.starts_with('{'))

@@ -74,7 +74,9 @@ fn code(path: &Path, tests: bool) -> String {
 fn modules_use_only_what_they_may() {
     for path in sources(&repository().join("src")) {
         let module = module_of(&path);
-        if ["lib", "bin"].contains(&module.as_str()) {
+        // The sample that renderers are tried on is made the way a reader would make it.
+        let is_sample = path.ends_with("output/sample.rs");
+        if is_sample || ["lib", "bin"].contains(&module.as_str()) {
             continue;
         }
         let row = MAY_USE.iter().find(|(name, _)| *name == module);
@@ -137,7 +139,13 @@ fn every_file_of_a_format_is_in_its_table() {
         (
             "input",
             &[
-                "capped", "decode", "failure", "head", "json", "lines", "mod", "number", "unknown",
+                "capped", "decode",
+                "dotnet",
+                "failure", "head", "json",
+                "json_lines",
+                "lines", "mod", "number",
+                "pytest",
+                "unknown",
                 "xml",
             ][..],
         ),

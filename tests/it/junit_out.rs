@@ -175,7 +175,9 @@ proptest! {
         prop_assert_eq!(describe(&back), describe(&run), "{}", String::from_utf8_lossy(&xml));
         prop_assert_eq!(back.missing, run.missing);
         for note in back.notes() {
-            prop_assert_eq!(note.kind, NoteKind::Value, "{:?}", note);
+            // What testexec writes needs no repair; cases without or of the same name stay what they are.
+            let expected = matches!(note.kind, NoteKind::Value | NoteKind::Duplicate);
+            prop_assert!(expected, "{:?}", note);
         }
         let bytewise = read_in_pieces(&xml, 1, None);
         prop_assert_eq!(describe(&bytewise), describe(&back));
