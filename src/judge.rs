@@ -72,9 +72,13 @@ impl Judgement {
 
 /// Decides what a run amounts to. The worst wins.
 pub fn judge(run: &TestRun, policy: &Policy) -> Judgement {
-    let totals = Totals::of(run);
+    judge_counted(run, &Totals::of(run), policy)
+}
+
+/// The same, for a run that was counted already.
+pub fn judge_counted(run: &TestRun, totals: &Totals, policy: &Policy) -> Judgement {
     let errors: Vec<RunErrorKind> = run.errors().map(|error| error.kind).collect();
-    decide(&totals, &errors, run.ending, policy)
+    decide(totals, &errors, run.ending, policy)
 }
 
 /// The rules, worst first, on nothing but facts.

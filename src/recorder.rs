@@ -149,17 +149,6 @@ impl Recorder {
             },
             ..*case
         };
-        let place;
-        let mut attempt = *attempt;
-        if let Outcome::Failed(failure) = &mut attempt.outcome
-            && let Some(location) = failure.location
-        {
-            place = normalize_path(location.file, &self.root);
-            failure.location = Some(Location {
-                file: &place,
-                ..location
-            });
-        }
         if !self.open.is_empty() {
             let identity = Identity::of(self.framework(), &case.id);
             self.open.remove(&identity);
@@ -170,11 +159,32 @@ impl Recorder {
                 "a case without a name is called (unnamed)",
             ));
         }
-        if longest_text(&attempt) > MAX_TEXT {
+        if longest_text(attempt) > MAX_TEXT {
             let message = format!("a text of \"{}\" is cut to its head and tail", case.id.name);
             self.note(Note::new(NoteKind::Limit, message));
         }
-        self.batch.push(&case, &attempt, again);
+        if let Outcome::Failed(failure) = attempt.outcome
+            && let Some(location) = failure.location
+        {
+            let file = normalize_path(location.file, &self.root);
+            let location = Some(Location {
+                file: &file,
+                ..location
+            });
+            let outcome = Outcome::Failed(Failure {
+                location,
+                ..failure
+            });
+            return self.batch.push(
+                &case,
+                &Attempt {
+                    outcome,
+                    ..*attempt
+                },
+                again,
+            );
+        }
+        self.batch.push(&case, attempt, again);
     }
 
     fn suite(&mut self, suite: &Suite<'_>) {
@@ -234,7 +244,10 @@ fn clean_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() {
         return Cow::Borrowed(UNNAMED);
     }
-    if !name.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+    if !name
+        .bytes()
+        .fold(false, |any, byte| any | (byte < b' ') | (byte == 0x7f))
+    {
         return Cow::Borrowed(name);
     }
     Cow::Owned(crate::text::strip_controls(name))

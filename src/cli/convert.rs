@@ -10,7 +10,7 @@ use super::destination::Destination;
 use super::{print_error, progress};
 use crate::collect::{self, Find, FindError, Found, Progress, ReadOptions};
 use crate::error::{Error, ExitStatus};
-use crate::judge::{Flaky, Judgement, Policy, judge};
+use crate::judge::{Flaky, Judgement, Policy, judge_counted};
 use crate::model::{Duplicates, RunError, RunErrorKind, TestRun, Totals};
 use crate::output::{Options, Report};
 
@@ -29,12 +29,13 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<ExitStatus, Error> {
         flaky: flaky_policy(args.fail_on),
         allow_no_tests: false,
     };
-    let judgement = judge(&run, &policy);
+    let totals = Totals::of(&run);
+    let judgement = judge_counted(&run, &totals, &policy);
     let options = options(args);
     let report = Report {
         run: &run,
         judgement,
-        totals: Totals::of(&run),
+        totals,
         options,
     };
     let mut failed = false;

@@ -58,8 +58,7 @@ impl<'a> Head<'a> {
     pub fn json_lines(&self) -> impl Iterator<Item = &'a str> {
         let is_xml = self.text.trim_start().starts_with('<');
         let text = if is_xml { "" } else { self.text };
-        text
-            .lines()
+        text.lines()
             .map(str::trim)
             .filter(|line| line.starts_with('{'))
     }

@@ -247,6 +247,26 @@ impl Batch {
         }
     }
 
+    /// The identity of a case without parameters, and its line.
+    pub(super) fn plain_id(&self, index: usize) -> (CaseId<'_>, Option<u32>) {
+        let record = &self.records[index];
+        let suite = &self.suites[record.suite as usize];
+        let id = CaseId {
+            package: suite.package.of(&self.text),
+            file: suite.file.of(&self.text),
+            suite: self.lineage(suite),
+            name: record.name.of(&self.text),
+            parameters: "",
+        };
+        (id, (record.line != 0).then_some(record.line))
+    }
+
+    /// Whether an attempt passed and has nothing on the tape.
+    pub(super) fn is_plain_pass(&self, index: usize) -> bool {
+        let record = &self.records[index];
+        record.outcome == 0 && record.extra == NONE
+    }
+
     /// How long an attempt took, in nanoseconds.
     pub(super) fn nanos(&self, index: usize) -> Option<u64> {
         Some(self.records[index].duration).filter(|&nanos| nanos != u64::MAX)
@@ -366,6 +386,17 @@ impl Batch {
     }
 
     fn push_extra(&mut self, case: &Case<'_>, attempt: &Attempt<'_>) -> u32 {
+        let bare = matches!(attempt.outcome, Outcome::Passed | Outcome::NotRun)
+            && attempt.stdout.is_empty()
+            && attempt.stderr.is_empty()
+            && attempt.started.is_none()
+            && case.id.parameters.is_empty()
+            && case.tags.is_empty()
+            && case.properties.is_empty()
+            && case.attachments.is_empty();
+        if bare {
+            return NONE;
+        }
         let mut tape = self.begin();
         tape.string(self, Field::Parameters, case.id.parameters);
         tape.moment(self, attempt.started);

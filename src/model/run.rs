@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::record::{AGAIN, HAS_MERGED, MERGED, REPEATED};
-use super::{Attempt, Batch, Case, Identity, Outcome, Suite, Timestamp, Verdict};
+use super::{Attempt, Batch, Case, CaseId, Identity, Outcome, Suite, Timestamp, Verdict};
 
 /// One run: cases with their attempts, and what happened around them. Facts only.
 #[derive(Debug, Default)]
@@ -391,12 +391,15 @@ impl TestRun {
     }
 
     fn settle(&mut self, duplicates: Duplicates) {
-        let repeated = self.repeated_identities();
-        let mut heads: HashMap<Identity, (At, u32)> = HashMap::with_capacity(repeated.len());
+        let maybe_repeated = self.maybe_repeated();
+        if maybe_repeated.is_empty() {
+            return;
+        }
+        let mut heads: HashMap<Identity, (At, u32)> = HashMap::with_capacity(maybe_repeated.len());
         for number in 0..self.batches.len() {
             for index in 0..self.batches[number].len() {
                 let identity = self.batches[number].identity(index);
-                if !repeated.contains(&identity) {
+                if !maybe_repeated.contains(&identity) {
                     continue;
                 }
                 let at = (number as u32, index as u32);
@@ -428,41 +431,25 @@ impl TestRun {
         }
     }
 
-    /// The identities that more than one record has.
+    /// The identities that more than one record has, and a few that just look alike.
     ///
     /// Millions of records do not fit a hash set twice over, so a bit per possible hash first sorts out
     /// those that are surely alone.
-    fn repeated_identities(&self) -> HashSet<Identity> {
-        let total: usize = self.batches.iter().map(Batch::len).sum();
-        let bits = (total * 16).next_power_of_two().max(64);
+    fn maybe_repeated(&self) -> HashSet<Identity> {
+        let bits = (self.record_count() * 32).next_power_of_two().max(64);
         let mut seen = vec![0_u64; bits / 64];
         let mut candidates = HashSet::new();
-        self.each_identity(|identity| {
-            let bit = identity.bits() as usize & (bits - 1);
-            if seen[bit / 64] >> (bit % 64) & 1 == 1 {
-                candidates.insert(identity);
-            }
-            seen[bit / 64] |= 1 << (bit % 64);
-        });
-        if candidates.is_empty() {
-            return candidates;
-        }
-        let mut counts: HashMap<Identity, u32> = HashMap::with_capacity(candidates.len());
-        self.each_identity(|identity| {
-            if candidates.contains(&identity) {
-                *counts.entry(identity).or_default() += 1;
-            }
-        });
-        candidates.retain(|identity| counts.get(identity).is_some_and(|&count| count > 1));
-        candidates
-    }
-
-    fn each_identity(&self, mut visit: impl FnMut(Identity)) {
         for batch in &self.batches {
             for index in 0..batch.len() {
-                visit(batch.identity(index));
+                let identity = batch.identity(index);
+                let bit = identity.bits() as usize & (bits - 1);
+                if seen[bit / 64] >> (bit % 64) & 1 == 1 {
+                    candidates.insert(identity);
+                }
+                seen[bit / 64] |= 1 << (bit % 64);
             }
         }
+        candidates
     }
 }
 
@@ -508,6 +495,19 @@ impl<'a> CaseView<'a> {
             return 1;
         }
         self.run.occurrences.get(&self.at).copied().unwrap_or(1)
+    }
+
+    /// How it went, if it passed at the only attempt and nothing else is known of it than its duration:
+    /// by far the most common case.
+    pub fn plain_pass(&self) -> Option<Duration> {
+        let index = self.at.1 as usize;
+        let plain = self.flags() & HAS_MERGED == 0 && self.batch.is_plain_pass(index);
+        plain.then(|| Duration::from_nanos(self.batch.nanos(index).unwrap_or(0)))
+    }
+
+    /// Who a case is that has nothing on the tape, and the line it is on.
+    pub fn plain_id(&self) -> (CaseId<'a>, Option<u32>) {
+        self.batch.plain_id(self.at.1 as usize)
     }
 
     /// The attempts, in order. Never empty.

@@ -186,7 +186,8 @@ impl CaseState {
     /// Says what became of a case that testexec wrote, attempt by attempt.
     pub(super) fn emit_own(&self, whole: bool, suites: &mut Suites, sink: &mut dyn Sink) {
         let outcome = self.own_outcome(whole);
-        let is_error = matches!(outcome, Outcome::Failed(failure) if failure.kind != FailureKind::Failure);
+        let is_error =
+            matches!(outcome, Outcome::Failed(failure) if failure.kind != FailureKind::Failure);
         let failed = matches!(outcome, Outcome::Failed(_));
         suites.count_case(failed, u64::from(failed && !is_error), u64::from(is_error));
         if self.emit_outside(sink) {
