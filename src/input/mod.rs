@@ -13,6 +13,9 @@ mod go_json;
 mod head;
 mod json;
 mod junit;
+mod libtest;
+mod libtest_json;
+mod libtest_text;
 mod lines;
 mod number;
 mod tap;
@@ -27,7 +30,13 @@ pub use head::Head;
 pub use unknown::Unknown;
 
 /// Every format that can be read. The order is that of `--help`, not of sniffing: no two fit one report.
-pub const FORMATS: &[&dyn InputFormat] = &[&junit::Junit, &tap::Tap, &go_json::GoJson];
+pub const FORMATS: &[&dyn InputFormat] = &[
+    &junit::Junit,
+    &tap::Tap,
+    &go_json::GoJson,
+    &libtest_json::LibtestJson,
+    &libtest_text::LibtestText,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {
