@@ -25,6 +25,9 @@ mod jest_json;
 mod json;
 mod json_lines;
 mod junit;
+mod libtest;
+mod libtest_json;
+mod libtest_text;
 mod lines;
 mod meson_json;
 mod mocha_json;
@@ -45,6 +48,7 @@ mod trx;
 mod unknown;
 mod xml;
 mod xunit_net;
+
 
 use crate::event::Sink;
 use crate::model::Grade;
@@ -82,6 +86,8 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &cucumber_messages::CucumberMessages,
     &meson_json::MesonJson,
     &bazel_events::BazelEvents,
+    &libtest_json::LibtestJson,
+    &libtest_text::LibtestText,
 ];
 
 /// What a report of a format without an end mark is said to lack.
@@ -89,6 +95,11 @@ pub const FORMATS: &[&dyn InputFormat] = &[
 /// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it
 /// saw the process end, may pass over the run error with this message.
 pub const NO_END: &str = "the format does not mark the end: whether this is all cannot be known";
+    &tap::Tap,
+    &go_json::GoJson,
+    &libtest_json::LibtestJson,
+    &libtest_text::LibtestText,
+];
 
 /// A format of report.
 pub trait InputFormat: Sync {
