@@ -8,8 +8,10 @@
 pub mod escape;
 pub mod json;
 mod junit;
+mod markdown;
 #[cfg(test)]
 mod sample;
+mod summary;
 
 use std::io::Write;
 
@@ -17,7 +19,7 @@ use crate::judge::Judgement;
 use crate::model::{TestRun, Totals};
 
 /// Every format that can be written, in the order of `--help`.
-pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json, &junit::Junit];
+pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json, &junit::Junit, &markdown::GithubMarkdown];
 
 /// A format of report.
 pub trait OutputFormat: Sync {
