@@ -12,6 +12,7 @@ mod markdown;
 #[cfg(test)]
 mod sample;
 mod summary;
+mod terminal;
 
 use std::io::Write;
 
@@ -19,7 +20,12 @@ use crate::judge::Judgement;
 use crate::model::{TestRun, Totals};
 
 /// Every format that can be written, in the order of `--help`.
-pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json, &junit::Junit, &markdown::GithubMarkdown];
+pub const FORMATS: &[&dyn OutputFormat] = &[
+    &json::Json,
+    &junit::Junit,
+    &markdown::GithubMarkdown,
+    &terminal::Summary,
+];
 
 /// A format of report.
 pub trait OutputFormat: Sync {
