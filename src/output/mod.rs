@@ -9,9 +9,11 @@ pub mod escape;
 pub mod json;
 mod junit;
 mod markdown;
+mod outside;
 #[cfg(test)]
 mod sample;
 mod summary;
+mod tap;
 mod terminal;
 
 use std::io::Write;
@@ -25,6 +27,7 @@ pub const FORMATS: &[&dyn OutputFormat] = &[
     &junit::Junit,
     &markdown::GithubMarkdown,
     &terminal::Summary,
+    &tap::Tap,
 ];
 
 /// A format of report.

@@ -120,6 +120,16 @@ pub(super) fn home(id: &CaseId<'_>) -> String {
     parts.join(" > ")
 }
 
+/// Where a case belongs, and its name.
+pub(super) fn title(id: &CaseId<'_>) -> String {
+    let (home, name) = (home(id), name(id));
+    if home.is_empty() {
+        name
+    } else {
+        format!("{home} > {name}")
+    }
+}
+
 /// Where a case failed, or else where it is: `file:line`.
 pub(super) fn place(view: &CaseView<'_>, failure: &Failure<'_>) -> String {
     let case = view.case();
