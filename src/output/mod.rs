@@ -8,8 +8,13 @@
 pub mod escape;
 pub mod json;
 mod junit;
+mod markdown;
+mod outside;
 #[cfg(test)]
 mod sample;
+mod summary;
+mod tap;
+mod terminal;
 
 use std::io::Write;
 
@@ -17,7 +22,13 @@ use crate::judge::Judgement;
 use crate::model::{TestRun, Totals};
 
 /// Every format that can be written, in the order of `--help`.
-pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json, &junit::Junit];
+pub const FORMATS: &[&dyn OutputFormat] = &[
+    &json::Json,
+    &junit::Junit,
+    &markdown::GithubMarkdown,
+    &terminal::Summary,
+    &tap::Tap,
+];
 
 /// A format of report.
 pub trait OutputFormat: Sync {

@@ -15,7 +15,9 @@
 
 use std::borrow::Cow;
 
-use quick_junit::{FlakyOrRerun, NonSuccessKind, Property, TestCase, TestCaseStatus, TestRerun};
+use quick_junit::{
+    FlakyOrRerun, NonSuccessKind, Property, TestCase, TestCaseStatus, TestRerun, XmlString,
+};
 
 use super::texts::{Body, Texts};
 use super::{OWN, foreign, own, seconds};
@@ -308,7 +310,7 @@ impl<'a> Writer<'_, 'a> {
             NonSuccessKind::Error
         });
         if !message.is_empty() {
-            rerun.message = Some(self.texts.attribute(Clipped::to(message, MAX_MESSAGE).0));
+            rerun.message = Some(self::message(self.texts, message));
         }
         if !type_name.is_empty() {
             rerun.ty = Some(self.texts.attribute(type_name));
@@ -342,33 +344,13 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
-/// What is where in a body, unless it is a message that the attribute has as well.
-fn places(body: &Body<'_>) -> Option<String> {
-    let has_more = !body.details.is_empty() || !body.stack_trace.is_empty();
-    (has_more || body.message.len() > MAX_MESSAGE).then(|| body.places())
+/// The attribute for a message.
+pub(super) fn message<'a>(texts: &mut Texts<'a>, message: &'a str) -> XmlString {
+    texts.attribute(Clipped::to(message, MAX_MESSAGE).0)
 }
 
-/// The element of something that broke outside of any case.
-pub(super) fn broken<'a>(
-    name: String,
-    type_name: String,
-    body: Body<'a>,
-    facts: Vec<(&'static str, Cow<'a, str>)>,
-    texts: &mut Texts<'a>,
-) -> TestCase {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(texts.attribute(Clipped::to(body.message, MAX_MESSAGE).0));
-    status.set_type(type_name);
-    let mut element = TestCase::new(texts.attribute(name), status);
-    element.set_classname("testexec");
-    if let Some(places) = places(&body) {
-        element.add_property(own(texts, "body", places));
-    }
-    for (fact, value) in facts {
-        element.add_property(own(texts, fact, value));
-    }
-    if let Some(content) = texts.body(body) {
-        element.status.set_description(content);
-    }
-    element
+/// What is where in a body, unless it is a message that the attribute has as well.
+pub(super) fn places(body: &Body<'_>) -> Option<String> {
+    let has_more = !body.details.is_empty() || !body.stack_trace.is_empty();
+    (has_more || body.message.len() > MAX_MESSAGE).then(|| body.places())
 }

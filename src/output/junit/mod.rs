@@ -48,7 +48,7 @@ impl OutputFormat for Junit {
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
         let mut out = BufWriter::with_capacity(64 << 10, out);
         let groups = groups(report);
-        let outside = outside::cases(report);
+        let outside = super::outside::outside(report);
         let mut counts = Counts::default();
         for group in &groups {
             counts.add(group.counts);
