@@ -49,7 +49,6 @@ mod unknown;
 mod xml;
 mod xunit_net;
 
-
 use crate::event::Sink;
 use crate::model::Grade;
 use decode::Decoder;
@@ -95,11 +94,6 @@ pub const FORMATS: &[&dyn InputFormat] = &[
 /// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it
 /// saw the process end, may pass over the run error with this message.
 pub const NO_END: &str = "the format does not mark the end: whether this is all cannot be known";
-    &tap::Tap,
-    &go_json::GoJson,
-    &libtest_json::LibtestJson,
-    &libtest_text::LibtestText,
-];
 
 /// A format of report.
 pub trait InputFormat: Sync {
