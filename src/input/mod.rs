@@ -10,6 +10,8 @@ mod decode;
 mod failure;
 mod go_failure;
 mod go_json;
+mod go_test;
+mod go_text;
 mod head;
 mod json;
 mod junit;
@@ -34,6 +36,7 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &junit::Junit,
     &tap::Tap,
     &go_json::GoJson,
+    &go_text::GoText,
     &libtest_json::LibtestJson,
     &libtest_text::LibtestText,
 ];
