@@ -1,7 +1,7 @@
 //! What the output of a Go test says of its failure, for all formats of `go test`.
 
 use super::failure;
-use crate::model::{Failure, FailureKind, Location};
+use crate::model::{Failure, FailureKind, Location, RunError, RunErrorKind};
 
 /// What a log line of `testing` begins with: `cart_test.go:12: `.
 struct Logged<'a> {
@@ -48,6 +48,24 @@ pub(super) fn explain(output: &str, from: usize) -> Failure<'_> {
     }
     (found.expected, found.actual) = failure::expected_actual(text);
     found
+}
+
+/// What a package that failed without a failed test says of itself.
+pub(super) fn package_error(package: &str, has_tests: bool, output: &str) -> RunError {
+    let kind = if timed_out(output) {
+        RunErrorKind::Timeout
+    } else if has_tests || panic_at(output).is_some() {
+        RunErrorKind::Crash
+    } else {
+        RunErrorKind::Setup
+    };
+    let message = match explain(output, 0).message {
+        "" => "the package failed, and no test in it did",
+        message => message,
+    };
+    RunError::new(kind, message)
+        .with_details(output.trim_end())
+        .in_scope(package)
 }
 
 /// The reason in a skipped test's output.

@@ -31,6 +31,12 @@ impl<'a> Head<'a> {
         self.root.unwrap_or_default()
     }
 
+    /// Whether this begins like XML or HTML, whatever texts it may hold.
+    pub fn is_markup(&self) -> bool {
+        let text = self.text.trim_start_matches('\u{feff}').trim_start();
+        text.starts_with('<')
+    }
+
     /// Whether this is one JSON object (as far as can be seen), possibly after some noise.
     pub fn object(&self) -> Option<&'a str> {
         let start = super::json::document_start(self.text)?;

@@ -41,16 +41,17 @@ impl InputFormat for LibtestJson {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.text.lines().take(5000).any(|line| {
-            event_start(line).is_some_and(|at| {
-                let text = &line[at..];
-                super::head::has_key(text, "event")
-                    && ["suite", "test", "bench"].iter().any(|word| {
-                        text.contains(&format!("\"type\": \"{word}\""))
-                            || text.contains(&format!("\"type\":\"{word}\""))
-                    })
+        !head.is_markup()
+            && head.text.lines().take(5000).any(|line| {
+                event_start(line).is_some_and(|at| {
+                    let text = &line[at..];
+                    super::head::has_key(text, "event")
+                        && ["suite", "test", "bench"].iter().any(|word| {
+                            text.contains(&format!("\"type\": \"{word}\""))
+                                || text.contains(&format!("\"type\":\"{word}\""))
+                        })
+                })
             })
-        })
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -139,9 +140,9 @@ struct State {
     is_nextest: bool,
     /// The prefix of the last test that ended.
     last_prefix: String,
-    seen_suite: bool,
+    /// Some event came, be it one that cannot be read.
+    seen_event: bool,
     noted_noise: bool,
-    failed: bool,
 }
 
 impl State {
@@ -154,7 +155,7 @@ impl State {
         }
         let raw = json::repair(&line[at..]);
         let Some(event) = json::parse::<Line<'_>>(&raw, "an event", sink) else {
-            self.failed = true;
+            self.seen_event = true;
             return;
         };
         match (event.kind.as_ref(), event.event.as_ref()) {
@@ -197,7 +198,7 @@ impl State {
     }
 
     fn suite_started(&mut self, event: &Line<'_>, sink: &mut dyn Sink) {
-        self.seen_suite = true;
+        self.seen_event = true;
         self.build.clear();
         if event.nextest.is_some() {
             self.is_nextest = true;
@@ -292,7 +293,7 @@ impl State {
             Some(index) => self.suites.get_mut(index),
             None => self.suites.last_mut(),
         };
-        self.failed |= matches!(outcome, Outcome::Failed(_));
+        self.seen_event = true;
         let Some(suite) = suite else {
             return;
         };
@@ -325,7 +326,7 @@ impl State {
         };
         let tests = self.open_tests(&prefix);
         let unsaid = event.ignored.unwrap_or(0).saturating_sub(suite.ignored);
-        let mut ignored = 0;
+        let (mut ignored, mut crashed) = (0, false);
         for name in tests {
             // nextest says in the suite's end only that a test was ignored.
             if ignored < unsaid {
@@ -341,6 +342,7 @@ impl State {
                     sink,
                 );
             } else {
+                crashed = true;
                 self.crash(&name, &suite, sink);
             }
         }
@@ -350,7 +352,7 @@ impl State {
             let message = "a suite's own counts are not those of its tests";
             sink.note(Note::new(NoteKind::Count, message));
         }
-        if event.event == "failed" && suite.failed == 0 {
+        if event.event == "failed" && suite.failed == 0 && !crashed {
             let message = "a suite says that it failed, and no test in it did";
             let error = RunError::new(RunErrorKind::Contradiction, message);
             sink.error(error.in_scope(suite.binary.package.clone()));
@@ -368,18 +370,20 @@ impl State {
 
     /// The open tests of the suite that ends: by its prefix, or by that of the last test.
     fn open_tests(&self, prefix: &str) -> Vec<String> {
-        let of = |name: &str| {
-            nextest_name(name)
-                .map_or("", |(prefix, _)| prefix)
-                .to_owned()
-        };
         let prefix = if prefix.is_empty() && !self.suites.is_empty() {
             &self.last_prefix
         } else {
             prefix
         };
-        let mine = |name: &&String| prefix.is_empty() || of(name) == prefix;
-        self.open.keys().filter(mine).cloned().collect()
+        if prefix.is_empty() {
+            return self.open.keys().cloned().collect();
+        }
+        let start = format!("{prefix}$");
+        let from = self.open.range(start.clone()..);
+        from.map(|(name, _)| name)
+            .take_while(|name| name.starts_with(&start))
+            .cloned()
+            .collect()
     }
 
     fn binary_or(&self, suite: &Suite, prefix: &str) -> Binary {
@@ -396,7 +400,7 @@ impl State {
             .open
             .remove(name)
             .map_or_else(String::new, |mut text| text.take());
-        self.failed = true;
+        self.seen_event = true;
         let (prefix, own) = nextest_name(name).unwrap_or(("", name));
         let failure = Failure {
             kind: FailureKind::Crash,
@@ -441,7 +445,7 @@ impl State {
             self.crash(&name, &Suite::default(), sink);
         }
         self.build.finish(sink);
-        if !self.seen_suite && !self.build.any_failed && !self.failed {
+        if !self.seen_event && !self.build.any_failed {
             let message = "there is no suite in it";
             sink.error(RunError::new(RunErrorKind::Report, message));
         }

@@ -19,6 +19,8 @@ mod failure;
 mod gherkin;
 mod go_failure;
 mod go_json;
+mod go_test;
+mod go_text;
 mod googletest_json;
 mod head;
 mod jest_json;
@@ -48,6 +50,7 @@ mod trx;
 mod unknown;
 mod xml;
 mod xunit_net;
+
 
 use crate::event::Sink;
 use crate::model::Grade;
@@ -85,6 +88,7 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &cucumber_messages::CucumberMessages,
     &meson_json::MesonJson,
     &bazel_events::BazelEvents,
+    &go_text::GoText,
     &libtest_json::LibtestJson,
     &libtest_text::LibtestText,
 ];

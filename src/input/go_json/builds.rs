@@ -11,17 +11,31 @@ use crate::model::{RunError, RunErrorKind};
 /// Plain text is kept up to this size.
 const MAX_PLAIN: usize = 4 << 20;
 
+/// So much of it is told of a package that it is not about.
+const MAX_UNTOLD: usize = 64 << 10;
+
+/// After so many failed builds nobody reads further ones.
+const MAX_TOLD: usize = 1000;
+
 /// What is known of builds.
 #[derive(Debug, Default)]
-pub(super) struct Builds {
+pub(in crate::input) struct Builds {
     /// The compiler's words, by what it built.
     outputs: HashMap<String, Capped>,
     failed: Vec<String>,
     told: HashSet<String>,
-    /// Plain lines of the compiler, each part with the package it is about.
-    plain: Vec<(String, String)>,
+    /// Plain lines of the compiler, by the package they are about.
+    plain: Vec<Part>,
+    by_package: HashMap<String, usize>,
     plain_size: usize,
-    any_told: bool,
+    told_count: usize,
+}
+
+/// What the compiler says of one package.
+#[derive(Debug)]
+struct Part {
+    text: String,
+    is_told: bool,
 }
 
 impl Builds {
@@ -55,7 +69,7 @@ impl Builds {
     }
 
     /// Reads a line that is no event.
-    pub(super) fn plain_line(&mut self, line: &str, sink: &mut dyn Sink) {
+    pub(in crate::input) fn plain_line(&mut self, line: &str, sink: &mut dyn Sink) {
         if let Some(rest) = line.strip_prefix("FAIL\t") {
             let package = ["[build failed]", "[setup failed]"]
                 .iter()
@@ -73,13 +87,17 @@ impl Builds {
         match line.strip_prefix("# ") {
             Some(about) if !about.starts_with('[') => {
                 let package = about.split(' ').next().unwrap_or_default();
-                self.plain.push((package.to_owned(), String::new()));
+                self.by_package.insert(package.to_owned(), self.plain.len());
+                self.plain.push(Part {
+                    text: String::new(),
+                    is_told: false,
+                });
             }
             _ => {}
         }
-        if let Some((_, text)) = self.plain.last_mut() {
-            text.push_str(line);
-            text.push('\n');
+        if let Some(part) = self.plain.last_mut() {
+            part.text.push_str(line);
+            part.text.push('\n');
         }
     }
 
@@ -94,21 +112,33 @@ impl Builds {
         }
     }
 
-    pub(super) fn any_failed(&self) -> bool {
-        self.any_told
+    pub(in crate::input) fn any_failed(&self) -> bool {
+        self.told_count > 0
     }
 
-    /// The compiler's words about a package, or all there are if it failed because of another.
-    fn plain_about(&self, package: &str) -> String {
-        let own = self.plain.iter().find(|(about, _)| about == package);
-        match own {
-            Some((_, text)) => text.clone(),
-            None => self.plain.iter().map(|(_, text)| text.as_str()).collect(),
+    /// The compiler's words about a package, or what is not told yet if it failed because of another.
+    fn plain_about(&mut self, package: &str) -> String {
+        let own = self.by_package.get(package);
+        if let Some(own) = own.and_then(|&index| self.plain.get_mut(index)) {
+            own.is_told = true;
+            return std::mem::take(&mut own.text);
         }
+        let mut text = String::new();
+        if self.told_count > MAX_TOLD {
+            return text;
+        }
+        for part in self.plain.iter().filter(|part| !part.is_told) {
+            if text.len() >= MAX_UNTOLD {
+                break;
+            }
+            let room = MAX_UNTOLD.saturating_sub(text.len()).min(part.text.len());
+            text.push_str(&part.text[..part.text.floor_char_boundary(room)]);
+        }
+        text
     }
 
     fn tell(&mut self, package: &str, details: &str, sink: &mut dyn Sink) {
-        self.any_told = true;
+        self.told_count += 1;
         let first = details.lines().find(|line| !line.starts_with('#'));
         let message = failure::first_line(first.unwrap_or("the package was not built"));
         let error = RunError::new(RunErrorKind::Build, message).with_details(details.trim_end());

@@ -3,10 +3,9 @@
 //! See <https://pkg.go.dev/cmd/test2json>. Packages run at the same time and their events are mixed.
 //! Builds that fail are told of in events since Go 1.24, before that in plain lines between them.
 
-mod builds;
+pub(super) mod builds;
 mod event;
 mod package;
-mod test;
 
 use std::collections::HashMap;
 
@@ -35,7 +34,8 @@ impl InputFormat for GoJson {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.line_has(&["Action", "Package"]) || head.line_has(&["Action", "ImportPath"])
+        !head.is_markup()
+            && (head.line_has(&["Action", "Package"]) || head.line_has(&["Action", "ImportPath"]))
     }
 
     fn parser(&self) -> Box<dyn Parser> {

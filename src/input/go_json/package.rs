@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 
 use super::event::{GoEvent, Raw};
-use super::test::{End, Test};
 use crate::event::{Event, Sink};
 use crate::input::capped::Capped;
-use crate::input::{go_failure, number};
+use crate::input::go_test::{End, NEVER_ENDED, Test, end_of};
+use crate::input::{go_failure, go_test, number};
 use crate::model::{
     FailureKind, List, Note, NoteKind, Pairs, RunError, RunErrorKind, Suite, Timestamp,
 };
-
-const NEVER_ENDED: &str = "started and never ended";
-const END_IS_MISSING: &str = "its end is missing";
 
 /// A package from its first event to its end.
 #[derive(Debug, Default)]
@@ -109,15 +106,10 @@ impl Package {
     fn tell_parent(&mut self, index: usize) {
         // A name may have slashes of its own, so that the next one up need not be a test.
         let mut above = self.tests.get(index).map_or("", |test| &test.name);
-        let parent = loop {
-            let Some((parent, _)) = above.rsplit_once('/') else {
-                break None;
-            };
-            if let Some(&index) = self.by_name.get(parent) {
-                break Some(index);
-            }
-            above = parent;
-        };
+        let parent = (0..go_test::MAX_DEPTH).find_map(|_| {
+            (above, _) = above.rsplit_once('/')?;
+            self.by_name.get(above).copied()
+        });
         if let Some(test) = parent.and_then(|parent| self.tests.get_mut(parent)) {
             test.subtest_failed = true;
         }
@@ -154,7 +146,7 @@ impl Package {
         self.close_tests(Some(passed), sink);
         let output = self.output.take();
         if !passed && self.failed == 0 && !not_built {
-            sink.error(self.broken(has_tests, &output));
+            sink.error(go_failure::package_error(&self.name, has_tests, &output));
         }
         if passed && self.failed > 0 {
             let message = format!("{} passes, yet tests in it fail", self.name);
@@ -182,26 +174,6 @@ impl Package {
     pub(super) fn cut_off(&mut self, sink: &mut dyn Sink) {
         self.close_tests(None, sink);
         self.is_open = false;
-    }
-
-    /// What a package that failed without a failed test says of itself.
-    fn broken(&self, has_tests: bool, output: &str) -> RunError {
-        let kind = if go_failure::timed_out(output) {
-            RunErrorKind::Timeout
-        } else if has_tests {
-            RunErrorKind::Crash
-        } else {
-            RunErrorKind::Setup
-        };
-        let failure = go_failure::explain(output, 0);
-        let message = if failure.message.is_empty() {
-            "the package failed, and no test in it did"
-        } else {
-            failure.message
-        };
-        RunError::new(kind, message)
-            .with_details(output.trim_end())
-            .in_scope(self.name.clone())
     }
 
     /// Ends the tests that have no end. `passed` is the package's own result, if there is one.
@@ -240,39 +212,6 @@ impl Package {
             sink.error(error.in_scope(self.name.clone()));
         }
     }
-}
-
-/// What becomes of a test without an end event; nothing of a benchmark that only groups others.
-fn end_of(test: &Test, passed: Option<bool>, timed_out: bool) -> Option<End> {
-    let output = test.output.as_str();
-    // Before Go 1.20 a result was lost when the test's last line had no line end.
-    let glued = |word: &str| output.contains(&format!("--- {word}: {} (", test.name));
-    if passed.is_some() && glued("FAIL") {
-        return Some(End::Failed);
-    }
-    if passed.is_some() && glued("SKIP") {
-        return Some(End::Skipped);
-    }
-    if passed.is_some() && test.name.starts_with("Benchmark") {
-        // Benchmarks have no end event unless they fail.
-        if output.contains(" ns/op") {
-            return Some(End::Passed);
-        }
-        if passed == Some(true) {
-            return None;
-        }
-    }
-    Some(match passed {
-        // Nothing turns green by this: the package is red.
-        Some(false) if glued("PASS") => End::Passed,
-        Some(true) if glued("PASS") => End::Missing(FailureKind::Error, END_IS_MISSING),
-        Some(true) => End::Missing(FailureKind::Error, NEVER_ENDED),
-        _ if timed_out => {
-            let message = "the time limit ran out before it ended";
-            End::Missing(FailureKind::Timeout, message)
-        }
-        _ => End::Missing(FailureKind::Crash, NEVER_ENDED),
-    })
 }
 
 /// Adds to a test's output, unless the line only says what events say.

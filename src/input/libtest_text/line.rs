@@ -52,6 +52,13 @@ pub(super) struct Counts {
 
 /// Tells what a line is. `line` has no terminal sequences.
 pub(super) fn classify(line: &str) -> Line<'_> {
+    // By far the most lines are results.
+    if line.starts_with("test ")
+        && line.ends_with(" ... ok")
+        && let Some(test) = test(line)
+    {
+        return Line::Test(test);
+    }
     if let Some(count) = running(line) {
         return Line::Running(count);
     }

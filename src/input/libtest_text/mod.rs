@@ -37,12 +37,13 @@ impl InputFormat for LibtestText {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let mut before = "";
-        head.text.lines().take(5000).any(|line| {
-            let starts = before.trim().is_empty()
-                && (line.starts_with("running ") && matches!(classify(line), Line::Running(_)));
-            before = line;
-            starts || line.starts_with("error: could not compile `")
-        })
+        !head.is_markup()
+            && head.text.lines().take(5000).any(|line| {
+                let starts = before.trim().is_empty()
+                    && (line.starts_with("running ") && matches!(classify(line), Line::Running(_)));
+                before = line;
+                starts || line.starts_with("error: could not compile `")
+            })
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -89,6 +90,7 @@ impl State {
         let mut line = plain.as_ref();
         // Cargo's lines come through another pipe and may land behind a test that never ends.
         if let Some(suite) = &mut self.suite
+            && !line.ends_with(" ... ok")
             && let Some(at) = cargo_line(line)
         {
             suite.line(&classify(&line[..at]), &line[..at], sink);

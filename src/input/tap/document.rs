@@ -11,6 +11,8 @@ use crate::model::{Note, NoteKind, RunError, RunErrorKind};
 
 /// Subtests nested deeper than this are given up on.
 const MAX_DEPTH: usize = 64;
+/// What is repeated with every test, such as a subtest's name, is cut to this.
+const MAX_NAME: usize = 1024;
 
 /// Where in the report the reader is.
 #[derive(Debug, Default)]
@@ -429,7 +431,8 @@ impl Document {
 
     fn comment(&mut self, text: &str, indent: usize, sink: &mut dyn Sink) {
         let text = text.strip_prefix(' ').unwrap_or(text);
-        if let Some(name) = text.strip_prefix("Subtest: ") {
+        let title = text[..text.floor_char_boundary(MAX_NAME)].trim();
+        if let Some(name) = title.strip_prefix("Subtest: ") {
             self.flush(sink);
             return self.announce(name.trim(), indent, sink);
         }
@@ -446,10 +449,10 @@ impl Document {
             return;
         }
         if self.titles.are_used {
-            return text.trim().clone_into(&mut self.titles.last);
+            return title.clone_into(&mut self.titles.last);
         }
         if !self.titles.decided {
-            text.trim().clone_into(&mut self.titles.last);
+            title.clone_into(&mut self.titles.last);
         }
         match &mut self.pending {
             Some(pending) if !pending.ok && pending.yaml.is_none() => {

@@ -27,7 +27,7 @@ impl<'a> Prove<'a> {
             return Some(Self::Summary);
         }
         let (file, rest) = line.split_once(" ..")?;
-        if file.is_empty() || file.contains(char::is_whitespace) {
+        if file.is_empty() || file.len() > 1024 || file.contains(char::is_whitespace) {
             return None;
         }
         let rest = rest.trim_start_matches('.');

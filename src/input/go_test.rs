@@ -1,14 +1,21 @@
-//! One test of a package, and the case it becomes.
+//! One Go test, and the case it becomes, for all formats of `go test`.
 
 use std::time::Duration;
 
+use super::capped::Capped;
+use super::go_failure;
 use crate::event::{Event, Sink};
-use crate::input::capped::Capped;
-use crate::input::go_failure;
 use crate::model::{
     Attempt, Case, CaseId, Failure, FailureKind, List, Outcome, Pairs, Skip, SkipKind, Timestamp,
 };
 use crate::text::strip_ansi;
+
+/// What is said of a test without an end.
+pub(super) const NEVER_ENDED: &str = "started and never ended";
+const END_IS_MISSING: &str = "its end is missing";
+
+/// The test above another one is looked for so many slashes up.
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// What is known of a test. It is kept until its package ends, since the test may run again.
 #[derive(Debug, Default)]
@@ -121,4 +128,37 @@ fn unfinished<'a>(output: &'a str, kind: FailureKind, message: &'a str) -> Failu
         message,
         ..Failure::default()
     }
+}
+
+/// What becomes of a test without an end; nothing of a benchmark that only groups others.
+pub(super) fn end_of(test: &Test, passed: Option<bool>, timed_out: bool) -> Option<End> {
+    let output = test.output.as_str();
+    // Before Go 1.20 a result was lost when the test's last line had no line end.
+    let glued = |word: &str| output.contains(&format!("--- {word}: {} (", test.name));
+    if passed.is_some() && glued("FAIL") {
+        return Some(End::Failed);
+    }
+    if passed.is_some() && glued("SKIP") {
+        return Some(End::Skipped);
+    }
+    if passed.is_some() && test.name.starts_with("Benchmark") {
+        // Benchmarks have no end event unless they fail.
+        if output.contains(" ns/op") {
+            return Some(End::Passed);
+        }
+        if passed == Some(true) {
+            return None;
+        }
+    }
+    Some(match passed {
+        // Nothing turns green by this: the package is red.
+        Some(false) if glued("PASS") => End::Passed,
+        Some(true) if glued("PASS") => End::Missing(FailureKind::Error, END_IS_MISSING),
+        Some(true) => End::Missing(FailureKind::Error, NEVER_ENDED),
+        _ if timed_out => {
+            let message = "the time limit ran out before it ended";
+            End::Missing(FailureKind::Timeout, message)
+        }
+        _ => End::Missing(FailureKind::Crash, NEVER_ENDED),
+    })
 }
