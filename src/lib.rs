@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`model`] | the run: cases, attempts, outcomes; plain data |
 //! | [`event`] | what readers say |
+//! | [`event_wire`] | the lines of testexec's own event stream |
 //! | [`input`] | one file per report format: bytes in, events out |
 //! | [`recorder`] | folds events into a run |
 //! | [`judge`] | decides what a run amounts to |
@@ -22,6 +23,7 @@
 pub mod cli;
 pub mod deliver;
 pub mod event;
+pub mod event_wire;
 pub mod input;
 pub mod judge;
 pub mod model;

@@ -53,7 +53,7 @@ impl Parser for MessagesParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -288,6 +288,7 @@ struct CaseStarted {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names are the format's")]
 struct StepFinished {
     test_case_started_id: String,
     #[serde(default)]
@@ -374,7 +375,8 @@ struct State {
     failures: u64,
     load_errors: u64,
     run_started: bool,
-    finished: Option<Option<bool>>,
+    finished: bool,
+    success: Option<bool>,
 }
 
 #[derive(Default)]
@@ -441,7 +443,8 @@ impl State {
             let error = RunError::new(RunErrorKind::Load, message).with_details(error.message);
             sink.error(error.in_scope(path_of(&scope)));
         } else if let Some(run) = envelope.test_run_finished {
-            self.finished = Some(run.success);
+            self.finished = true;
+            self.success = run.success;
             if let Some(message) = run.message.filter(|message| !message.is_empty()) {
                 sink.note(Note::new(NoteKind::Message, message));
             }
@@ -695,25 +698,30 @@ impl State {
         if missing > 0 {
             sink.event(&Event::Missing(missing as u64));
         }
-        match self.finished {
-            // A feature that cannot be parsed ends the stream before the run begins.
-            None if self.load_errors > 0 && !self.run_started && !cut => {}
-            None => {
-                let message = "there is no testRunFinished: the report is truncated";
-                sink.error(RunError::new(RunErrorKind::Report, message));
-            }
-            Some(Some(false)) if self.failures + self.load_errors == 0 => {
+        if self.finished {
+            return self.check_success(sink);
+        }
+        // A feature that cannot be parsed ends the stream before the run begins.
+        if self.load_errors == 0 || self.run_started || cut {
+            let message = "there is no testRunFinished: the report is truncated";
+            sink.error(RunError::new(RunErrorKind::Report, message));
+        }
+    }
+
+    fn check_success(&self, sink: &mut dyn Sink) {
+        match self.success {
+            Some(false) if self.failures + self.load_errors == 0 => {
                 let message = "the report says that the run failed, but no scenario did";
                 sink.error(RunError::new(RunErrorKind::Contradiction, message));
             }
-            Some(Some(true)) if self.failures > 0 => {
+            Some(true) if self.failures > 0 => {
                 let message = format!(
                     "the report claims success, but {} scenarios failed; they are believed",
                     self.failures
                 );
                 sink.note(Note::new(NoteKind::Count, message));
             }
-            Some(_) => {}
+            _ => {}
         }
     }
 }

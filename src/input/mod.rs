@@ -21,6 +21,9 @@ mod lines;
 mod meson_json;
 mod number;
 mod teamcity;
+mod testexec_events;
+mod testexec_json;
+mod text;
 mod unknown;
 mod xml;
 
@@ -40,6 +43,9 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &cucumber_messages::CucumberMessages,
     &meson_json::MesonJson,
     &bazel_events::BazelEvents,
+    &testexec_json::TestexecJson,
+    &testexec_events::TestexecEvents,
+    &text::Text,
 ];
 
 /// What a report of a format without an end mark is said to lack.

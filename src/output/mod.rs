@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod events;
 pub mod json;
 
 use std::io::Write;
@@ -13,7 +14,7 @@ use crate::judge::Judgement;
 use crate::model::{TestRun, Totals};
 
 /// Every format that can be written, in the order of `--help`.
-pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json];
+pub const FORMATS: &[&dyn OutputFormat] = &[&json::Json, &events::Events];
 
 /// A format of report.
 pub trait OutputFormat: Sync {
@@ -76,6 +77,22 @@ pub enum RenderError {
 /// The format of this name.
 pub fn format(name: &str) -> Option<&'static dyn OutputFormat> {
     FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// The framework of a run, or `mixed`.
+fn framework(run: &TestRun) -> &str {
+    let mut names = run
+        .sources()
+        .map(|source| source.framework.as_str())
+        .filter(|name| !name.is_empty());
+    let Some(first) = names.next() else {
+        return "unknown";
+    };
+    if names.all(|name| name == first) {
+        first
+    } else {
+        "mixed"
+    }
 }
 
 /// How long a run took, in nanoseconds: on the clock where that is known, else the sum of its cases.

@@ -1,4 +1,4 @@
-//! TeamCity service messages, anywhere in a log.
+//! `TeamCity` service messages, anywhere in a log.
 //!
 //! See <https://www.jetbrains.com/help/teamcity/service-messages.html>.
 
@@ -15,7 +15,7 @@ use crate::text::strip_ansi;
 use message::{MARK, Message, Next};
 use test::Test;
 
-/// TeamCity service messages.
+/// `TeamCity` service messages.
 pub(super) struct TeamCity;
 
 impl InputFormat for TeamCity {
@@ -54,7 +54,7 @@ impl Parser for TeamCityParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -136,8 +136,7 @@ impl State {
         if text.is_empty() {
             return;
         }
-        let test = self.current.as_ref().and_then(|key| self.open.get_mut(key));
-        if let Some(test) = test
+        if let Some(test) = self.current.as_ref().and_then(|key| self.open.get_mut(key))
             && test.takes_text
         {
             test.stdout.push(text);

@@ -371,7 +371,7 @@ impl<'a> Head<'a> {
             schema_version: VERSION,
             status: judgement.status(),
             success: judgement.is_success(),
-            framework: framework(report),
+            framework: Cow::Borrowed(super::super::framework(run)),
             grade: run.grade().name(),
             duration: super::super::run_duration(run),
             started: run.started.map(|moment| moment.to_string()),
@@ -397,23 +397,6 @@ impl<'a> Head<'a> {
             tests: (),
         }
     }
-}
-
-/// The framework of a run, or `mixed`.
-fn framework<'a>(report: &Report<'a>) -> Cow<'a, str> {
-    let mut names = report
-        .run
-        .sources()
-        .map(|source| source.framework.as_str())
-        .filter(|name| !name.is_empty());
-    let Some(first) = names.next() else {
-        return Cow::Borrowed("unknown");
-    };
-    Cow::Borrowed(if names.all(|name| name == first) {
-        first
-    } else {
-        "mixed"
-    })
 }
 
 impl<'a> Error<'a> {
