@@ -95,6 +95,8 @@ struct State {
     open: BTreeMap<(String, String), Test>,
     /// The test that text between messages belongs to.
     current: Option<(String, String)>,
+    /// Tests that are open and were only told of by their result.
+    unstarted: usize,
     started: u64,
     ended: u64,
     announced: u64,
@@ -230,8 +232,10 @@ impl State {
     fn start(&mut self, message: &Message<'_>, sink: &mut dyn Sink) {
         let key = key_of(message);
         // Tests that were only told of by their result have no end of their own.
-        let flow = key.0.clone();
-        self.tell_those(|test| !test.started && test.home == flow, sink);
+        if self.unstarted > 0 {
+            let flow = key.0.clone();
+            self.tell_those(|test| !test.started && test.home == flow, sink);
+        }
         if let Some(test) = self.open.get_mut(&key)
             && test.started
         {
@@ -240,6 +244,7 @@ impl State {
             let test = self.known(message);
             test.started = true;
             sink.event(&Event::CaseStarted(test.case()));
+            self.unstarted = self.unstarted.saturating_sub(1);
         }
         self.current = Some(key);
     }
@@ -249,6 +254,7 @@ impl State {
         let key = key_of(message);
         if !self.open.contains_key(&key) {
             self.started += 1;
+            self.unstarted += 1;
             let (home, depth, lineage) = self.home_of(&key.0);
             let mut test = Test::default();
             (test.home, test.depth, test.lineage) = (home, depth, lineage);
@@ -315,6 +321,7 @@ impl State {
     }
 
     fn tell(&mut self, test: Test, ended: bool, sink: &mut dyn Sink) {
+        self.unstarted -= usize::from(!test.started).min(self.unstarted);
         self.ended += 1;
         self.failures += u64::from(test.tell(ended, self.retries, sink));
     }

@@ -2,10 +2,9 @@
 //!
 //! See <https://github.com/dart-lang/test/blob/master/pkgs/test/doc/json_reporter.md>.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+mod line;
 
-use serde::Deserialize;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::capped::Capped;
 use super::json_lines::{JsonLines, read_line};
@@ -16,6 +15,7 @@ use crate::model::{
     RunErrorKind, Skip, SkipKind,
 };
 use crate::text::strip_ansi;
+use line::{GroupLine, Line, SuiteLine, TestLine};
 
 /// Dart's JSON reporter.
 pub(super) struct DartJson;
@@ -68,89 +68,6 @@ impl Parser for DartParser {
             .finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(cut, sink);
     }
-}
-
-/// What any of the events may have; those that are not known have nothing of it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    time: Option<f64>,
-    #[serde(borrow, default)]
-    suite: Option<SuiteLine<'a>>,
-    #[serde(borrow, default)]
-    group: Option<GroupLine<'a>>,
-    #[serde(borrow, default)]
-    test: Option<TestLine<'a>>,
-    #[serde(rename = "testID", default)]
-    test_id: Option<u64>,
-    #[serde(borrow, default)]
-    message_type: Cow<'a, str>,
-    #[serde(borrow, default)]
-    message: Cow<'a, str>,
-    #[serde(borrow, default)]
-    error: Cow<'a, str>,
-    #[serde(borrow, default)]
-    stack_trace: Cow<'a, str>,
-    #[serde(default)]
-    is_failure: bool,
-    #[serde(borrow, default)]
-    result: Cow<'a, str>,
-    #[serde(default)]
-    skipped: bool,
-    #[serde(default)]
-    hidden: bool,
-    #[serde(default)]
-    success: Option<bool>,
-    #[serde(default)]
-    count: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct SuiteLine<'a> {
-    id: u64,
-    #[serde(borrow, default)]
-    platform: Cow<'a, str>,
-    #[serde(borrow, default)]
-    path: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct GroupLine<'a> {
-    id: u64,
-    #[serde(rename = "parentID", default)]
-    parent_id: Option<u64>,
-    #[serde(rename = "testCount", default)]
-    test_count: u64,
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct TestLine<'a> {
-    id: u64,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(rename = "suiteID", default)]
-    suite_id: u64,
-    #[serde(rename = "groupIDs", default)]
-    group_ids: Vec<u64>,
-    #[serde(borrow, default)]
-    metadata: Option<Metadata<'a>>,
-    #[serde(default)]
-    line: Option<u32>,
-    #[serde(borrow, default)]
-    url: Option<Cow<'a, str>>,
-    #[serde(default)]
-    root_line: Option<u32>,
-}
-
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(rename = "skipReason", borrow, default)]
-    skip_reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Default)]
