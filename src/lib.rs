@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`model`] | the run: cases, attempts, outcomes; plain data |
 //! | [`event`] | what readers say |
+//! | [`event_wire`] | the lines of testexec's own event stream |
 //! | [`input`] | one file per report format: bytes in, events out |
 //! | [`collect`] | finds report files and reads them side by side |
 //! | [`recorder`] | folds events into a run |
@@ -25,6 +26,7 @@ pub mod collect;
 pub mod deliver;
 pub mod error;
 pub mod event;
+pub mod event_wire;
 pub mod input;
 pub mod judge;
 pub mod model;

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::event::{Event, Sink, Tool};
 use crate::model::{
@@ -26,8 +27,10 @@ pub struct Recorder {
     open: BTreeMap<Identity, Open>,
     first_note: usize,
     first_error: usize,
-    /// When the earliest report says it started, and what its run took.
+    /// When the earliest report says it started.
     pub started: Option<Timestamp>,
+    /// How long the longest run took on the clock, where a report says.
+    pub duration: Option<Duration>,
     /// How many cases were announced and never came.
     pub missing: u64,
 }
@@ -116,6 +119,7 @@ impl Recorder {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
+        self.duration = self.duration.max(tool.duration);
     }
 
     fn started(&mut self, case: &Case<'_>) {
@@ -139,6 +143,7 @@ impl Recorder {
     }
 
     fn finished(&mut self, case: &Case<'_>, attempt: &Attempt<'_>, again: bool) {
+        let unnamed = case.id.name.is_empty();
         let file = normalize_path(case.id.file, &self.root);
         let name = clean_name(case.id.name);
         let case = Case {
@@ -153,7 +158,7 @@ impl Recorder {
             let identity = Identity::of(self.framework(), &case.id);
             self.open.remove(&identity);
         }
-        if case.id.name == UNNAMED {
+        if unnamed {
             self.note(Note::new(
                 NoteKind::Value,
                 "a case without a name is called (unnamed)",

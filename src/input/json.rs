@@ -110,6 +110,11 @@ impl Document {
         Err(RunError::new(RunErrorKind::Report, problem))
     }
 
+    /// What came so far outside of elements; within a long array all that stands before it.
+    pub(super) fn skeleton(&self) -> &str {
+        &self.skeleton
+    }
+
     /// The element that a document stops in or right after, as far as it came.
     pub(super) fn cut_element(&mut self) -> String {
         std::mem::take(&mut self.element)

@@ -46,11 +46,13 @@ mod robot;
 mod rspec_json;
 mod tap;
 mod teamcity;
+mod testexec_events;
+mod testexec_json;
+mod text;
 mod trx;
 mod unknown;
 mod xml;
 mod xunit_net;
-
 
 use crate::event::Sink;
 use crate::model::Grade;
@@ -91,6 +93,9 @@ pub const FORMATS: &[&dyn InputFormat] = &[
     &go_text::GoText,
     &libtest_json::LibtestJson,
     &libtest_text::LibtestText,
+    &testexec_json::TestexecJson,
+    &testexec_events::TestexecEvents,
+    &text::Text,
 ];
 
 /// What a report of a format without an end mark is said to lack.

@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_methods)]
 
 pub mod escape;
+mod events;
 pub mod json;
 mod junit;
 mod markdown;
@@ -28,6 +29,7 @@ pub const FORMATS: &[&dyn OutputFormat] = &[
     &markdown::GithubMarkdown,
     &terminal::Summary,
     &tap::Tap,
+    &events::Events,
 ];
 
 /// A format of report.

@@ -1,4 +1,4 @@
-//! TeamCity service messages, anywhere in a log.
+//! `TeamCity` service messages, anywhere in a log.
 //!
 //! See <https://www.jetbrains.com/help/teamcity/service-messages.html>.
 
@@ -15,7 +15,7 @@ use crate::text::strip_ansi;
 use message::{MARK, Message, Next};
 use test::Test;
 
-/// TeamCity service messages.
+/// `TeamCity` service messages.
 pub(super) struct TeamCity;
 
 impl InputFormat for TeamCity {
@@ -54,7 +54,7 @@ impl Parser for TeamCityParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -95,6 +95,8 @@ struct State {
     open: BTreeMap<(String, String), Test>,
     /// The test that text between messages belongs to.
     current: Option<(String, String)>,
+    /// Tests that are open and were only told of by their result.
+    unstarted: usize,
     started: u64,
     ended: u64,
     announced: u64,
@@ -136,8 +138,7 @@ impl State {
         if text.is_empty() {
             return;
         }
-        let test = self.current.as_ref().and_then(|key| self.open.get_mut(key));
-        if let Some(test) = test
+        if let Some(test) = self.current.as_ref().and_then(|key| self.open.get_mut(key))
             && test.takes_text
         {
             test.stdout.push(text);
@@ -231,8 +232,10 @@ impl State {
     fn start(&mut self, message: &Message<'_>, sink: &mut dyn Sink) {
         let key = key_of(message);
         // Tests that were only told of by their result have no end of their own.
-        let flow = key.0.clone();
-        self.tell_those(|test| !test.started && test.home == flow, sink);
+        if self.unstarted > 0 {
+            let flow = key.0.clone();
+            self.tell_those(|test| !test.started && test.home == flow, sink);
+        }
         if let Some(test) = self.open.get_mut(&key)
             && test.started
         {
@@ -241,6 +244,7 @@ impl State {
             let test = self.known(message);
             test.started = true;
             sink.event(&Event::CaseStarted(test.case()));
+            self.unstarted = self.unstarted.saturating_sub(1);
         }
         self.current = Some(key);
     }
@@ -250,6 +254,7 @@ impl State {
         let key = key_of(message);
         if !self.open.contains_key(&key) {
             self.started += 1;
+            self.unstarted += 1;
             let (home, depth, lineage) = self.home_of(&key.0);
             let mut test = Test::default();
             (test.home, test.depth, test.lineage) = (home, depth, lineage);
@@ -316,6 +321,7 @@ impl State {
     }
 
     fn tell(&mut self, test: Test, ended: bool, sink: &mut dyn Sink) {
+        self.unstarted -= usize::from(!test.started).min(self.unstarted);
         self.ended += 1;
         self.failures += u64::from(test.tell(ended, self.retries, sink));
     }

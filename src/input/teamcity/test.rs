@@ -1,4 +1,4 @@
-//! One test of a TeamCity log: what the messages say of it, and what that amounts to.
+//! One test of a `TeamCity` log: what the messages say of it, and what that amounts to.
 
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ impl Test {
         let mut all = String::new();
         for (index, text) in self.failures.iter().enumerate() {
             if index > 0 {
-                all.push_str(&format!("\n{}\n", text.message));
+                all.extend(["\n", &text.message, "\n"]);
             }
             all.push_str(&text.details);
             if index > 0 {

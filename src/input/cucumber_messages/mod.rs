@@ -2,10 +2,9 @@
 //!
 //! See <https://github.com/cucumber/messages>.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+mod envelope;
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
 
 use super::gherkin::{Scenario, Status, StepText, decode_base64, path_of};
 use super::json_lines::{JsonLines, read_line};
@@ -15,6 +14,10 @@ use crate::model::{
     Attempt, Case, CaseId, List, Note, NoteKind, Outcome, Pairs, RunError, RunErrorKind, Timestamp,
 };
 use crate::text::strip_ansi;
+use envelope::{
+    AstScenario, Attachment, CaseFinished, CaseStarted, Envelope, GherkinDocument, Hook, Moment,
+    Pickle, StepFinished, StepResult, TestCase,
+};
 
 /// Cucumber Messages.
 pub(super) struct CucumberMessages;
@@ -53,7 +56,7 @@ impl Parser for MessagesParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -64,299 +67,6 @@ impl Parser for MessagesParser {
             .finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(cut, sink);
     }
-}
-
-/// A line: one of these.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct Envelope {
-    gherkin_document: Option<GherkinDocument>,
-    pickle: Option<Pickle>,
-    hook: Option<Hook>,
-    test_run_started: Option<RunStarted>,
-    test_case: Option<TestCase>,
-    test_case_started: Option<CaseStarted>,
-    test_step_finished: Option<StepFinished>,
-    attachment: Option<Attachment>,
-    test_case_finished: Option<CaseFinished>,
-    test_run_hook_finished: Option<RunHookFinished>,
-    test_run_finished: Option<RunFinished>,
-    parse_error: Option<ParseError>,
-}
-
-#[derive(Deserialize)]
-struct GherkinDocument {
-    #[serde(default)]
-    uri: String,
-    #[serde(default)]
-    feature: Option<Feature>,
-}
-
-#[derive(Deserialize)]
-struct Feature {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    children: Vec<Child>,
-}
-
-/// A background, a scenario or a rule, which holds more of the first two.
-#[derive(Deserialize)]
-struct Child {
-    #[serde(default)]
-    background: Option<AstScenario>,
-    #[serde(default)]
-    scenario: Option<AstScenario>,
-    #[serde(default)]
-    rule: Option<Rule>,
-}
-
-#[derive(Deserialize)]
-struct Rule {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    children: Vec<RuleChild>,
-}
-
-#[derive(Deserialize)]
-struct RuleChild {
-    #[serde(default)]
-    background: Option<AstScenario>,
-    #[serde(default)]
-    scenario: Option<AstScenario>,
-}
-
-#[derive(Deserialize)]
-struct AstScenario {
-    id: String,
-    #[serde(default)]
-    location: Place,
-    #[serde(default)]
-    steps: Vec<AstStep>,
-    #[serde(default)]
-    examples: Vec<Examples>,
-}
-
-#[derive(Deserialize)]
-struct AstStep {
-    id: String,
-    #[serde(default)]
-    keyword: String,
-    #[serde(default)]
-    location: Place,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Examples {
-    #[serde(default)]
-    table_header: Option<Row>,
-    #[serde(default)]
-    table_body: Vec<Row>,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    #[serde(default)]
-    id: String,
-    #[serde(default)]
-    location: Place,
-    #[serde(default)]
-    cells: Vec<Cell>,
-}
-
-#[derive(Deserialize)]
-struct Cell {
-    #[serde(default)]
-    value: String,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-struct Place {
-    #[serde(default)]
-    line: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Pickle {
-    id: String,
-    #[serde(default)]
-    uri: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    ast_node_ids: Vec<String>,
-    #[serde(default)]
-    tags: Vec<Tag>,
-    #[serde(default)]
-    steps: Vec<PickleStep>,
-}
-
-#[derive(Deserialize)]
-struct Tag {
-    #[serde(default)]
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PickleStep {
-    id: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    ast_node_ids: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Hook {
-    id: String,
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    source_reference: Option<SourceReference>,
-}
-
-#[derive(Default, Deserialize)]
-struct SourceReference {
-    #[serde(default)]
-    uri: Option<String>,
-    #[serde(default)]
-    location: Place,
-}
-
-#[derive(Deserialize)]
-struct RunStarted {
-    #[serde(default)]
-    timestamp: Option<Moment>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Moment {
-    #[serde(default)]
-    seconds: i64,
-    #[serde(default)]
-    nanos: i64,
-}
-
-impl Moment {
-    fn timestamp(self) -> Option<Timestamp> {
-        let nanos = self.seconds.checked_mul(1_000_000_000)?;
-        nanos.checked_add(self.nanos).map(Timestamp::from_nanos)
-    }
-
-    fn duration(self) -> Option<Duration> {
-        let nanos = u32::try_from(self.nanos)
-            .ok()
-            .filter(|&nanos| nanos < 1_000_000_000)?;
-        Some(Duration::new(u64::try_from(self.seconds).ok()?, nanos))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TestCase {
-    id: String,
-    #[serde(default)]
-    pickle_id: String,
-    #[serde(default)]
-    test_steps: Vec<TestStep>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TestStep {
-    id: String,
-    #[serde(default)]
-    pickle_step_id: Option<String>,
-    #[serde(default)]
-    hook_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CaseStarted {
-    id: String,
-    test_case_id: String,
-    #[serde(default)]
-    timestamp: Option<Moment>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StepFinished {
-    test_case_started_id: String,
-    #[serde(default)]
-    test_step_id: String,
-    test_step_result: StepResult,
-}
-
-#[derive(Deserialize)]
-struct StepResult {
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    duration: Option<Moment>,
-    #[serde(default)]
-    message: Option<String>,
-    #[serde(default)]
-    exception: Option<Exception>,
-}
-
-#[derive(Deserialize)]
-struct Exception {
-    #[serde(rename = "type", default)]
-    type_name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attachment {
-    #[serde(default)]
-    test_case_started_id: Option<String>,
-    #[serde(default)]
-    body: String,
-    #[serde(default)]
-    content_encoding: String,
-    #[serde(default)]
-    media_type: String,
-    #[serde(default)]
-    file_name: Option<String>,
-    #[serde(default)]
-    url: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CaseFinished {
-    test_case_started_id: String,
-    #[serde(default)]
-    will_be_retried: bool,
-}
-
-#[derive(Deserialize)]
-struct RunHookFinished {
-    result: StepResult,
-}
-
-#[derive(Deserialize)]
-struct RunFinished {
-    #[serde(default)]
-    success: Option<bool>,
-    #[serde(default)]
-    message: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ParseError {
-    #[serde(default)]
-    source: SourceReference,
-    #[serde(default)]
-    message: String,
 }
 
 #[derive(Default)]
@@ -374,7 +84,8 @@ struct State {
     failures: u64,
     load_errors: u64,
     run_started: bool,
-    finished: Option<Option<bool>>,
+    finished: bool,
+    success: Option<bool>,
 }
 
 #[derive(Default)]
@@ -441,7 +152,8 @@ impl State {
             let error = RunError::new(RunErrorKind::Load, message).with_details(error.message);
             sink.error(error.in_scope(path_of(&scope)));
         } else if let Some(run) = envelope.test_run_finished {
-            self.finished = Some(run.success);
+            self.finished = true;
+            self.success = run.success;
             if let Some(message) = run.message.filter(|message| !message.is_empty()) {
                 sink.note(Note::new(NoteKind::Message, message));
             }
@@ -695,25 +407,30 @@ impl State {
         if missing > 0 {
             sink.event(&Event::Missing(missing as u64));
         }
-        match self.finished {
-            // A feature that cannot be parsed ends the stream before the run begins.
-            None if self.load_errors > 0 && !self.run_started && !cut => {}
-            None => {
-                let message = "there is no testRunFinished: the report is truncated";
-                sink.error(RunError::new(RunErrorKind::Report, message));
-            }
-            Some(Some(false)) if self.failures + self.load_errors == 0 => {
+        if self.finished {
+            return self.check_success(sink);
+        }
+        // A feature that cannot be parsed ends the stream before the run begins.
+        if self.load_errors == 0 || self.run_started || cut {
+            let message = "there is no testRunFinished: the report is truncated";
+            sink.error(RunError::new(RunErrorKind::Report, message));
+        }
+    }
+
+    fn check_success(&self, sink: &mut dyn Sink) {
+        match self.success {
+            Some(false) if self.failures + self.load_errors == 0 => {
                 let message = "the report says that the run failed, but no scenario did";
                 sink.error(RunError::new(RunErrorKind::Contradiction, message));
             }
-            Some(Some(true)) if self.failures > 0 => {
+            Some(true) if self.failures > 0 => {
                 let message = format!(
                     "the report claims success, but {} scenarios failed; they are believed",
                     self.failures
                 );
                 sink.note(Note::new(NoteKind::Count, message));
             }
-            Some(_) => {}
+            _ => {}
         }
     }
 }

@@ -2,10 +2,9 @@
 //!
 //! See <https://github.com/dart-lang/test/blob/master/pkgs/test/doc/json_reporter.md>.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+mod line;
 
-use serde::Deserialize;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::capped::Capped;
 use super::json_lines::{JsonLines, read_line};
@@ -16,6 +15,7 @@ use crate::model::{
     RunErrorKind, Skip, SkipKind,
 };
 use crate::text::strip_ansi;
+use line::{GroupLine, Line, SuiteLine, TestLine};
 
 /// Dart's JSON reporter.
 pub(super) struct DartJson;
@@ -70,89 +70,6 @@ impl Parser for DartParser {
     }
 }
 
-/// What any of the events may have; those that are not known have nothing of it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    time: Option<f64>,
-    #[serde(borrow, default)]
-    suite: Option<SuiteLine<'a>>,
-    #[serde(borrow, default)]
-    group: Option<GroupLine<'a>>,
-    #[serde(borrow, default)]
-    test: Option<TestLine<'a>>,
-    #[serde(rename = "testID", default)]
-    test_id: Option<u64>,
-    #[serde(borrow, default)]
-    message_type: Cow<'a, str>,
-    #[serde(borrow, default)]
-    message: Cow<'a, str>,
-    #[serde(borrow, default)]
-    error: Cow<'a, str>,
-    #[serde(borrow, default)]
-    stack_trace: Cow<'a, str>,
-    #[serde(default)]
-    is_failure: bool,
-    #[serde(borrow, default)]
-    result: Cow<'a, str>,
-    #[serde(default)]
-    skipped: bool,
-    #[serde(default)]
-    hidden: bool,
-    #[serde(default)]
-    success: Option<bool>,
-    #[serde(default)]
-    count: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct SuiteLine<'a> {
-    id: u64,
-    #[serde(borrow, default)]
-    platform: Cow<'a, str>,
-    #[serde(borrow, default)]
-    path: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct GroupLine<'a> {
-    id: u64,
-    #[serde(rename = "parentID", default)]
-    parent_id: Option<u64>,
-    #[serde(rename = "testCount", default)]
-    test_count: u64,
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct TestLine<'a> {
-    id: u64,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(rename = "suiteID", default)]
-    suite_id: u64,
-    #[serde(rename = "groupIDs", default)]
-    group_ids: Vec<u64>,
-    #[serde(borrow, default)]
-    metadata: Option<Metadata<'a>>,
-    #[serde(default)]
-    line: Option<u32>,
-    #[serde(borrow, default)]
-    url: Option<Cow<'a, str>>,
-    #[serde(default)]
-    root_line: Option<u32>,
-}
-
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(rename = "skipReason", borrow, default)]
-    skip_reason: Option<Cow<'a, str>>,
-}
-
 #[derive(Default)]
 struct State {
     suites: BTreeMap<u64, Suite>,
@@ -161,7 +78,7 @@ struct State {
     /// Tests that are done and passed, oldest first.
     held: VecDeque<(u64, Test)>,
     failures: u64,
-    success: Option<Option<bool>>,
+    done: Option<LastWord>,
     /// How many suites there are to be, and how many said how many tests they have.
     all_suites: Option<u64>,
     counted_suites: u64,
@@ -198,6 +115,24 @@ struct ErrorText {
     is_failure: bool,
 }
 
+/// What the last event says of the run.
+#[derive(Clone, Copy)]
+enum LastWord {
+    Passed,
+    Failed,
+    Stopped,
+}
+
+impl LastWord {
+    fn of(success: Option<bool>) -> Self {
+        match success {
+            Some(true) => Self::Passed,
+            Some(false) => Self::Failed,
+            None => Self::Stopped,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Done {
     #[default]
@@ -221,7 +156,7 @@ impl State {
             "print" => self.print(&event),
             "error" => self.error(&event, sink),
             "testDone" => self.done(&event, number, sink),
-            "done" => self.success = Some(event.success),
+            "done" => self.done = Some(LastWord::of(event.success)),
             _ => {}
         }
     }
@@ -307,7 +242,7 @@ impl State {
 
     fn error(&mut self, event: &Line<'_>, sink: &mut dyn Sink) {
         let Some(id) = event.test_id else { return };
-        let text = ErrorText {
+        let error = ErrorText {
             message: strip_ansi(&event.error).trim_end().to_owned(),
             stack_trace: strip_ansi(&event.stack_trace).into_owned(),
             is_failure: event.is_failure,
@@ -316,14 +251,14 @@ impl State {
         let test = self.open.get_mut(&id).or(held.map(|(_, test)| test));
         if let Some(test) = test {
             if test.errors.len() < MAX_ERRORS {
-                test.errors.push(text);
+                test.errors.push(error);
             }
             return;
         }
         // Its test was told of long ago.
         self.failures += 1;
-        let message = format!("a test failed after it was done: {}", text.message);
-        sink.error(RunError::new(RunErrorKind::Crash, message).with_details(text.stack_trace));
+        let message = format!("a test failed after it was done: {}", error.message);
+        sink.error(RunError::new(RunErrorKind::Crash, message).with_details(error.stack_trace));
     }
 
     fn done(&mut self, event: &Line<'_>, number: u64, sink: &mut dyn Sink) {
@@ -351,8 +286,8 @@ impl State {
     fn tell(&mut self, mut test: Test, sink: &mut dyn Sink) {
         self.told += 1;
         let stdout = test.stdout.take();
-        let text = test.failure_text(&stdout);
-        let outcome = test.outcome(&text);
+        let why = test.failure_text(&stdout);
+        let outcome = test.outcome(&why);
         self.failures += u64::from(matches!(outcome, Outcome::Failed(_)));
         let duration = match (test.started, test.ended) {
             (Some(start), Some(end)) => number::from_millis(end - start),
@@ -379,24 +314,24 @@ impl State {
         for (_, test) in std::mem::take(&mut self.open) {
             self.tell(test, sink);
         }
-        match self.success {
+        match self.done {
             None => self.ends_early(nothing_open && !cut, sink),
-            Some(None) => {
+            Some(LastWord::Stopped) => {
                 let message = "the run was stopped before its end (success is null)";
                 sink.error(RunError::new(RunErrorKind::Report, message));
             }
-            Some(Some(false)) if self.failures == 0 => {
+            Some(LastWord::Failed) if self.failures == 0 => {
                 let message = "the report says that the run failed, but none of its tests did";
                 sink.error(RunError::new(RunErrorKind::Contradiction, message));
             }
-            Some(Some(true)) if self.failures > 0 => {
+            Some(LastWord::Passed) if self.failures > 0 => {
                 let message = format!(
                     "the report claims success, but {} of its tests failed; they are believed",
                     self.failures
                 );
                 sink.note(Note::new(NoteKind::Count, message));
             }
-            Some(Some(_)) => {}
+            Some(_) => {}
         }
     }
 

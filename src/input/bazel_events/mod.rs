@@ -3,10 +3,10 @@
 //! A test target is a case; its shards, runs and attempts are told once its summary is there.
 //! See <https://bazel.build/remote/bep>.
 
+mod line;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-use serde::Deserialize;
 
 use super::json_lines::{JsonLines, read_line};
 use super::{Head, InputFormat, Parser, failure, number};
@@ -16,6 +16,7 @@ use crate::model::{
     Skip, SkipKind, Timestamp,
 };
 use crate::text::strip_ansi;
+use line::{Aborted, Completed, ExitCode, Id, Line, Number, TestResult};
 
 /// Bazel's build events.
 pub(super) struct BazelEvents;
@@ -56,7 +57,7 @@ impl Parser for BazelParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
         self.lines.feed(text, sink, |line, number, sink| {
-            state.line(line, number, sink)
+            state.line(line, number, sink);
         });
     }
 
@@ -65,168 +66,6 @@ impl Parser for BazelParser {
         self.lines
             .finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(sink);
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    #[serde(default)]
-    id: Id,
-    #[serde(default)]
-    children: Vec<Id>,
-    #[serde(default)]
-    started: Option<Started>,
-    #[serde(default)]
-    configured: Option<Configured>,
-    #[serde(default)]
-    completed: Option<Completed>,
-    #[serde(default)]
-    test_result: Option<TestResult>,
-    #[serde(default)]
-    test_summary: Option<TestSummary>,
-    #[serde(default)]
-    aborted: Option<Aborted>,
-    #[serde(default)]
-    finished: Option<Finished>,
-    #[serde(default)]
-    last_message: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Id {
-    target_configured: Option<Label>,
-    target_completed: Option<Label>,
-    test_result: Option<Label>,
-    test_summary: Option<Label>,
-    pattern: Option<Pattern>,
-}
-
-impl Id {
-    fn label(self) -> Option<Label> {
-        let target = self.target_completed.or(self.target_configured);
-        target.or(self.test_result).or(self.test_summary)
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Label {
-    label: String,
-    aspect: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Pattern {
-    pattern: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Started {
-    #[serde(default)]
-    start_time_millis: Option<Number>,
-    #[serde(default)]
-    start_time: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct Configured {
-    test_size: String,
-    tag: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Completed {
-    success: bool,
-    tag: Vec<String>,
-    failure_detail: Option<Detail>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Detail {
-    message: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct TestResult {
-    status: String,
-    status_details: String,
-    cached_locally: bool,
-    test_attempt_duration_millis: Option<Number>,
-    test_attempt_duration: Option<String>,
-    test_attempt_start_millis_epoch: Option<Number>,
-    test_attempt_start: Option<String>,
-    test_action_output: Vec<Output>,
-    execution_info: ExecutionInfo,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ExecutionInfo {
-    cached_remotely: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Output {
-    name: String,
-    uri: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct TestSummary {
-    overall_status: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Aborted {
-    reason: String,
-    description: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Finished {
-    exit_code: ExitCode,
-    overall_success: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ExitCode {
-    name: String,
-    code: i64,
-}
-
-/// Protocol buffers put long numbers into strings.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Number(f64),
-    Text(String),
-}
-
-impl Number {
-    fn value(&self) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(text) => text.trim().parse().ok(),
-        }
-    }
-
-    fn timestamp(&self) -> Option<Timestamp> {
-        let millis = self.value().filter(|millis| (0.0..9e15).contains(millis))?;
-        Timestamp::from_millis(millis as i64)
     }
 }
 
