@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod ctrf;
 pub mod escape;
 pub mod json;
 mod junit;
@@ -28,6 +29,7 @@ pub const FORMATS: &[&dyn OutputFormat] = &[
     &markdown::GithubMarkdown,
     &terminal::Summary,
     &tap::Tap,
+    &ctrf::Ctrf,
 ];
 
 /// A format of report.

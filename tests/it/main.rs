@@ -7,6 +7,8 @@
 
 mod common;
 mod contract;
+mod ctrf_out;
 mod junit_out;
 mod oracle;
+mod outputs;
 mod runs;
