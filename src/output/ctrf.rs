@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::outside::{Outside, outside};
-use super::{OutputFormat, RenderError, Report, framework, run_duration};
+use super::{OutputFormat, RenderError, Report, framework, run_duration, summary};
 use crate::model::{
     Attempt, Case, CaseId, CaseView, Failure, Location, Note, Outcome, Pairs, Skip, SkipKind,
     Timestamp, Verdict,
@@ -44,8 +44,8 @@ impl OutputFormat for Ctrf {
             "version": env!("CARGO_PKG_VERSION"),
             "extra": { "framework": framework(report.run) },
         });
-        let summary = serde_json::to_string(&Summary::of(report, outside.len() as u64))?;
-        write!(out, ",\"results\":{{\"tool\":{tool},\"summary\":{summary}")?;
+        let counts = serde_json::to_string(&Summary::of(report, outside.len() as u64))?;
+        write!(out, ",\"results\":{{\"tool\":{tool},\"summary\":{counts}")?;
         write!(out, ",\"extra\":{}", extra(report))?;
         out.write_all(b",\"tests\":[")?;
         let mut separator = "\n";
@@ -147,8 +147,8 @@ fn extra(report: &Report<'_>) -> serde_json::Value {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Test<'a> {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    test_id: String,
+    #[serde(rename = "testId", skip_serializing_if = "String::is_empty")]
+    id: String,
     name: Cow<'a, str>,
     #[serde(flatten)]
     facts: Facts<'a>,
@@ -253,9 +253,14 @@ impl<'a> Test<'a> {
         let retry_attempts = attempts.enumerate().filter(|_| retries > 0);
         let mut facts = Facts::of(&attempt);
         facts.status = status(verdict);
-        facts.line = facts.line.or(line);
+        let failure = summary::failure_of(&attempt);
+        // A line without its file would be one of the case's own file.
+        facts.line = match failure.location {
+            Some(place) if place.file == file => place.line.or(line),
+            _ => line,
+        };
         Self {
-            test_id: match view.occurrence() {
+            id: match view.occurrence() {
                 1 => view.identity().to_string(),
                 occurrence => format!("{}#{occurrence}", view.identity()),
             },

@@ -333,7 +333,7 @@ impl<W: Write> Page<W> {
 mod tests {
     use super::*;
     use crate::output::Options;
-    use crate::output::sample::{empty, green, render, sample};
+    use crate::output::sample::{empty, failing, green, render, sample};
 
     #[test]
     fn runs_look_like_this() {
@@ -341,5 +341,27 @@ mod tests {
         insta::assert_snapshot!("sample", markdown(&sample()));
         insta::assert_snapshot!("empty", markdown(&empty()));
         insta::assert_snapshot!("green", markdown(&green()));
+    }
+
+    #[test]
+    fn many_failures_have_an_end() {
+        for (count, full, named, rest) in [
+            (50, 50, 0, ""),
+            (51, 50, 1, ""),
+            (200, 50, 150, ""),
+            (201, 50, 150, "… and 1 more failed tests"),
+            (999, 50, 150, "… and 799 more failed tests"),
+        ] {
+            let text = render(&GithubMarkdown, &failing(count), Options::default());
+            assert_eq!(text.matches("```text\nno\n```").count(), full, "{count}");
+            let names = (0..count).filter(|number| text.contains(&format!("test_{number}&#95;")));
+            assert_eq!(names.count(), full + named, "{count}");
+            assert!(text.contains(rest), "{count}");
+            assert_eq!(
+                text.contains("more failed tests"),
+                !rest.is_empty(),
+                "{count}"
+            );
+        }
     }
 }

@@ -61,6 +61,22 @@ pub(super) fn green() -> TestRun {
     TestRun::new(vec![recorder.into_batch()], Duplicates::Separate)
 }
 
+/// A run in which so many tests fail.
+pub(super) fn failing(count: usize) -> TestRun {
+    let mut recorder = Recorder::new("");
+    recorder.begin_report(source("-", "pytest", Grade::Structured));
+    for number in 0..count {
+        let name = format!("test_{number}_");
+        say(
+            &mut recorder,
+            &case("tests", &name),
+            broke(FailureKind::Failure, "no"),
+            false,
+        );
+    }
+    TestRun::new(vec![recorder.into_batch()], Duplicates::Separate)
+}
+
 /// What `format` makes of `run`.
 pub(super) fn render(format: &dyn OutputFormat, run: &TestRun, options: Options) -> String {
     let mut bytes = Vec::new();

@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn milliseconds_are_exact() {
-        assert_eq!(millis(Duration::from_nanos(1_500_000)), "1.5");
-        assert_eq!(millis(Duration::from_nanos(2_000_000)), "2");
+        assert_eq!(millis(Duration::from_micros(1_500)), "1.5");
+        assert_eq!(millis(Duration::from_millis(2)), "2");
         assert_eq!(millis(Duration::from_nanos(1)), "0.000001");
     }
 }

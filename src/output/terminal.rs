@@ -354,7 +354,7 @@ fn wrap(line: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::sample::{empty, green, render, sample};
+    use crate::output::sample::{empty, failing, green, render, sample};
 
     #[test]
     fn runs_look_like_this() {
@@ -410,5 +410,27 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(cut("漢字漢字".to_owned(), 5), "漢字…");
+    }
+
+    #[test]
+    fn many_failures_have_an_end() {
+        for (count, full, named, rest) in [
+            (50, 50, 0, ""),
+            (51, 50, 1, ""),
+            (200, 50, 150, ""),
+            (201, 50, 150, "… and 1 more failed tests"),
+            (999, 50, 150, "… and 799 more failed tests"),
+        ] {
+            let text = render(&Summary, &failing(count), Options::default());
+            assert_eq!(text.matches("│ no").count(), full, "{count}");
+            let names = (0..count).filter(|number| text.contains(&format!("test_{number}_")));
+            assert_eq!(names.count(), full + named, "{count}");
+            assert!(text.contains(rest), "{count}");
+            assert_eq!(
+                text.contains("more failed tests"),
+                !rest.is_empty(),
+                "{count}"
+            );
+        }
     }
 }

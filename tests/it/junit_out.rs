@@ -11,6 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use testexec::input;
+use testexec::judge::{Policy, judge};
 use testexec::model::{
     Attempt, Case, CaseId, CaseView, Failure, Identity, List, Location, NoteKind, Outcome, Skip,
     Suite, TestRun, Totals, normalize_path,
@@ -270,6 +271,22 @@ fn xmllint(paths: &[std::path::PathBuf]) {
     };
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{complaints}");
+}
+
+/// What was cut off may be lost. It must never add a pass.
+#[test]
+fn no_prefix_of_what_is_written_is_greener_than_the_whole() {
+    for run in some_runs().iter().take(20) {
+        let xml = render("junit", run);
+        let passed = Totals::of(run).passed;
+        for end in 0..xml.len() - 1 {
+            let part = read_in_pieces(&xml[..end], usize::MAX, input::format("junit"));
+            assert!(Totals::of(&part).passed <= passed, "cut at {end}");
+            let closed = xml[..end].ends_with(b"</testsuites>");
+            let green = judge(&part, &Policy::default()).is_success();
+            assert!(!green || closed, "cut at {end}");
+        }
+    }
 }
 
 #[test]
