@@ -3,11 +3,7 @@
 //! `cargo bench --bench floor -- junit FILE` scans with quick-xml, `go FILE` reads each line with
 //! `serde_json` into a borrowed struct. Prints the seconds of the best of three passes.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark prints its result"
-)]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints its result")]
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -16,10 +12,8 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let [kind, path] = arguments.as_slice() else {
         // `cargo test --all-targets` runs benchmarks without arguments.
         println!("usage: cargo bench --bench floor -- junit|go FILE");
@@ -74,10 +68,7 @@ struct GoEvent<'a> {
 
 fn scan_go(bytes: &[u8]) -> usize {
     let mut events = 0;
-    for line in bytes
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-    {
+    for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let event: GoEvent<'_> = serde_json::from_slice(line).unwrap();
         black_box(&event);
         events += 1;

@@ -37,10 +37,7 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Starts a file. It is made beside its final place, so that the last step cannot cross file systems.
     pub fn create(path: &Path) -> Result<Self, DeliverError> {
-        let fail = |source| DeliverError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let fail = |source| DeliverError::Io { path: path.to_owned(), source };
         refuse_special(path)?;
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -56,22 +53,14 @@ impl AtomicFile {
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).map_err(fail)?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::with_capacity(256 << 10, file),
-        })
+        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(256 << 10, file) })
     }
 
     /// Puts the file in its place.
     pub fn commit(self) -> Result<(), DeliverError> {
         let Self { path, file } = self;
-        let fail = |source: io::Error| DeliverError::Io {
-            path: path.clone(),
-            source,
-        };
-        let file = file
-            .into_inner()
-            .map_err(|error| fail(error.into_error()))?;
+        let fail = |source: io::Error| DeliverError::Io { path: path.clone(), source };
+        let file = file.into_inner().map_err(|error| fail(error.into_error()))?;
         file.as_file().sync_all().map_err(fail)?;
         file.persist(&path).map_err(|error| fail(error.error))?;
         sync_folder(&path);
@@ -104,17 +93,12 @@ fn refuse_special(path: &Path) -> Result<(), DeliverError> {
     } else {
         "no regular file"
     };
-    Err(DeliverError::NotAFile {
-        path: path.to_owned(),
-        what,
-    })
+    Err(DeliverError::NotAFile { path: path.to_owned(), what })
 }
 
 /// Makes the rename itself durable, where the system can.
 fn sync_folder(path: &Path) {
-    let folder = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
         // A folder that cannot be synced is as good as it gets.
         let _ = folder.sync_all();

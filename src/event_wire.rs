@@ -280,23 +280,8 @@ pub struct Summary {
 impl Summary {
     /// The counts as a line has them.
     pub fn of(totals: &Totals) -> Self {
-        let Totals {
-            passed,
-            flaky,
-            failed,
-            errors,
-            skipped,
-            not_run,
-        } = *totals;
-        Self {
-            total: totals.total(),
-            passed,
-            failed,
-            skipped,
-            errors,
-            flaky,
-            not_run,
-        }
+        let Totals { passed, flaky, failed, errors, skipped, not_run } = *totals;
+        Self { total: totals.total(), passed, failed, skipped, errors, flaky, not_run }
     }
 }
 
@@ -348,13 +333,7 @@ impl<'a> SuiteLine<'a> {
 impl<'a> CaseLine<'a> {
     /// The line of an attempt that ended.
     pub fn finished(case: &Case<'a>, attempt: &Attempt<'a>, again: bool) -> Self {
-        let Attempt {
-            outcome,
-            duration,
-            started,
-            stdout,
-            stderr,
-        } = *attempt;
+        let Attempt { outcome, duration, started, stdout, stderr } = *attempt;
         let mut line = Self::of(case);
         line.event = Cow::Borrowed(CASE_FINISHED);
         line.again = again;
@@ -367,20 +346,8 @@ impl<'a> CaseLine<'a> {
     }
 
     fn of(case: &Case<'a>) -> Self {
-        let Case {
-            id,
-            line,
-            tags,
-            properties,
-            attachments,
-        } = *case;
-        let CaseId {
-            package,
-            file,
-            suite,
-            name,
-            parameters,
-        } = id;
+        let Case { id, line, tags, properties, attachments } = *case;
+        let CaseId { package, file, suite, name, parameters } = id;
         Self {
             event: Cow::Borrowed(CASE_STARTED),
             package: package.into(),
@@ -491,13 +458,7 @@ impl<'a> CaseLine<'a> {
 impl<'a> ErrorLine<'a> {
     /// The line of an error.
     pub fn of(error: &'a RunError) -> Self {
-        let RunError {
-            kind,
-            message,
-            details,
-            scope,
-            source,
-        } = error;
+        let RunError { kind, message, details, scope, source } = error;
         Self {
             event: Cow::Borrowed(ERROR),
             kind: kind.name().into(),
@@ -511,20 +472,14 @@ impl<'a> ErrorLine<'a> {
     /// The error of this line.
     pub fn read(self) -> RunError {
         let kind = RunErrorKind::from_name(&self.kind).unwrap_or(RunErrorKind::Report);
-        RunError::new(kind, self.message)
-            .with_details(self.details)
-            .in_scope(self.scope)
+        RunError::new(kind, self.message).with_details(self.details).in_scope(self.scope)
     }
 }
 
 impl<'a> NoteLine<'a> {
     /// The line of a note.
     pub fn of(note: &'a Note) -> Self {
-        let Note {
-            kind,
-            message,
-            source,
-        } = note;
+        let Note { kind, message, source } = note;
         Self {
             event: Cow::Borrowed(NOTE),
             kind: kind.name().into(),

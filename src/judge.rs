@@ -121,12 +121,7 @@ mod tests {
     use super::*;
 
     fn totals(passed: u64, failed: u64, skipped: u64) -> Totals {
-        Totals {
-            passed,
-            failed,
-            skipped,
-            ..Totals::default()
-        }
+        Totals { passed, failed, skipped, ..Totals::default() }
     }
 
     /// Every combination that matters, and what it amounts to.
@@ -165,18 +160,8 @@ mod tests {
             // Stopped from outside: whatever else there is.
             (totals(3, 0, 0), &[], Some(Ending::TimedOut), TimedOut),
             (totals(3, 1, 0), &[Report], Some(Ending::TimedOut), TimedOut),
-            (
-                totals(3, 0, 0),
-                &[],
-                Some(Ending::Interrupted(2)),
-                Interrupted(2),
-            ),
-            (
-                totals(0, 0, 0),
-                &[],
-                Some(Ending::Interrupted(15)),
-                Interrupted(15),
-            ),
+            (totals(3, 0, 0), &[], Some(Ending::Interrupted(2)), Interrupted(2)),
+            (totals(0, 0, 0), &[], Some(Ending::Interrupted(15)), Interrupted(15)),
         ];
         for (totals, errors, ending, expected) in table {
             let decided = decide(totals, errors, *ending, &Policy::default());
@@ -186,43 +171,22 @@ mod tests {
 
     #[test]
     fn flaky_costs_what_the_policy_says() {
-        let flaky = Totals {
-            flaky: 1,
-            ..totals(3, 0, 0)
-        };
-        assert_eq!(
-            decide(&flaky, &[], None, &Policy::default()),
-            Judgement::Passed
-        );
-        let strict = Policy {
-            flaky: Flaky::Fail,
-            ..Policy::default()
-        };
+        let flaky = Totals { flaky: 1, ..totals(3, 0, 0) };
+        assert_eq!(decide(&flaky, &[], None, &Policy::default()), Judgement::Passed);
+        let strict = Policy { flaky: Flaky::Fail, ..Policy::default() };
         assert_eq!(decide(&flaky, &[], None, &strict), Judgement::Failed);
     }
 
     #[test]
     fn no_tests_pass_only_when_allowed() {
-        let lenient = Policy {
-            allow_no_tests: true,
-            ..Policy::default()
-        };
-        assert_eq!(
-            decide(&totals(0, 0, 0), &[], None, &lenient),
-            Judgement::Passed
-        );
+        let lenient = Policy { allow_no_tests: true, ..Policy::default() };
+        assert_eq!(decide(&totals(0, 0, 0), &[], None, &lenient), Judgement::Passed);
     }
 
     #[test]
     fn a_case_that_never_ran_is_not_green() {
-        let short = Totals {
-            not_run: 2,
-            ..totals(3, 0, 2)
-        };
-        assert_eq!(
-            decide(&short, &[], None, &Policy::default()),
-            Judgement::Broken
-        );
+        let short = Totals { not_run: 2, ..totals(3, 0, 2) };
+        assert_eq!(decide(&short, &[], None, &Policy::default()), Judgement::Broken);
     }
 
     #[test]

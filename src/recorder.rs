@@ -49,10 +49,7 @@ struct Open {
 impl Recorder {
     /// A recorder that writes paths below `root` relative to it.
     pub fn new(root: impl Into<String>) -> Self {
-        Self {
-            root: root.into(),
-            ..Self::default()
-        }
+        Self { root: root.into(), ..Self::default() }
     }
 
     /// What follows is from this report.
@@ -77,20 +74,13 @@ impl Recorder {
                 name: &open.name,
                 parameters: &open.parameters,
             };
-            let case = Case {
-                id,
-                line: open.line,
-                ..Case::default()
-            };
+            let case = Case { id, line: open.line, ..Case::default() };
             let failure = Failure {
                 kind: FailureKind::Crash,
                 message: "started and never ended",
                 ..Failure::default()
             };
-            let attempt = Attempt {
-                outcome: Outcome::Failed(failure),
-                ..Attempt::default()
-            };
+            let attempt = Attempt { outcome: Outcome::Failed(failure), ..Attempt::default() };
             self.batch.push(&case, &attempt, true);
         }
     }
@@ -103,10 +93,7 @@ impl Recorder {
     }
 
     fn framework(&self) -> &str {
-        self.batch
-            .sources
-            .last()
-            .map_or("", |source| source.framework.as_str())
+        self.batch.sources.last().map_or("", |source| source.framework.as_str())
     }
 
     fn tool(&mut self, tool: &Tool<'_>) {
@@ -126,11 +113,7 @@ impl Recorder {
         let Case { id, line, .. } = *case;
         let file = normalize_path(id.file, &self.root);
         let name = clean_name(id.name);
-        let id = CaseId {
-            file: &file,
-            name: &name,
-            ..id
-        };
+        let id = CaseId { file: &file, name: &name, ..id };
         let open = Open {
             package: id.package.to_owned(),
             file: file.as_ref().to_owned(),
@@ -146,23 +129,13 @@ impl Recorder {
         let unnamed = case.id.name.is_empty();
         let file = normalize_path(case.id.file, &self.root);
         let name = clean_name(case.id.name);
-        let case = Case {
-            id: CaseId {
-                file: &file,
-                name: &name,
-                ..case.id
-            },
-            ..*case
-        };
+        let case = Case { id: CaseId { file: &file, name: &name, ..case.id }, ..*case };
         if !self.open.is_empty() {
             let identity = Identity::of(self.framework(), &case.id);
             self.open.remove(&identity);
         }
         if unnamed {
-            self.note(Note::new(
-                NoteKind::Value,
-                "a case without a name is called (unnamed)",
-            ));
+            self.note(Note::new(NoteKind::Value, "a case without a name is called (unnamed)"));
         }
         if longest_text(attempt) > MAX_TEXT {
             let message = format!("a text of \"{}\" is cut to its head and tail", case.id.name);
@@ -172,32 +145,16 @@ impl Recorder {
             && let Some(location) = failure.location
         {
             let file = normalize_path(location.file, &self.root);
-            let location = Some(Location {
-                file: &file,
-                ..location
-            });
-            let outcome = Outcome::Failed(Failure {
-                location,
-                ..failure
-            });
-            return self.batch.push(
-                &case,
-                &Attempt {
-                    outcome,
-                    ..*attempt
-                },
-                again,
-            );
+            let location = Some(Location { file: &file, ..location });
+            let outcome = Outcome::Failed(Failure { location, ..failure });
+            return self.batch.push(&case, &Attempt { outcome, ..*attempt }, again);
         }
         self.batch.push(&case, attempt, again);
     }
 
     fn suite(&mut self, suite: &Suite<'_>) {
         let file = normalize_path(suite.file, &self.root);
-        self.batch.push_suite(&Suite {
-            file: &file,
-            ..*suite
-        });
+        self.batch.push_suite(&Suite { file: &file, ..*suite });
     }
 
     fn noted(&mut self, note: &Note) {
@@ -207,10 +164,7 @@ impl Recorder {
         if self.batch.notes.len() - self.first_note >= MAX_NOTES {
             source.notes_left_out += 1;
         } else {
-            self.batch.notes.push(Note {
-                source: source.path.clone(),
-                ..note.clone()
-            });
+            self.batch.notes.push(Note { source: source.path.clone(), ..note.clone() });
         }
     }
 
@@ -219,10 +173,7 @@ impl Recorder {
             return;
         }
         let source = self.batch.sources.last().map(|source| source.path.clone());
-        self.batch.errors.push(RunError {
-            source: source.unwrap_or_default(),
-            ..error.clone()
-        });
+        self.batch.errors.push(RunError { source: source.unwrap_or_default(), ..error.clone() });
     }
 }
 
@@ -232,11 +183,7 @@ impl Sink for Recorder {
             Event::Tool(tool) => self.tool(tool),
             Event::Suite(suite) => self.suite(suite),
             Event::CaseStarted(case) => self.started(case),
-            Event::CaseFinished {
-                case,
-                attempt,
-                again,
-            } => self.finished(case, attempt, *again),
+            Event::CaseFinished { case, attempt, again } => self.finished(case, attempt, *again),
             Event::Missing(count) => self.missing = self.missing.saturating_add(*count),
             Event::Errored(error) => self.errored(error),
             Event::Noted(note) => self.noted(note),
@@ -249,10 +196,7 @@ fn clean_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() {
         return Cow::Borrowed(UNNAMED);
     }
-    if !name
-        .bytes()
-        .fold(false, |any, byte| any | (byte < b' ') | (byte == 0x7f))
-    {
+    if !name.bytes().fold(false, |any, byte| any | (byte < b' ') | (byte == 0x7f)) {
         return Cow::Borrowed(name);
     }
     Cow::Owned(crate::text::strip_controls(name))

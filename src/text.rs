@@ -41,9 +41,9 @@ fn after_sequence(text: &str) -> &str {
         '[' => after_control_sequence(rest),
         ']' | 'P' | 'X' | '^' | '_' => after_string_sequence(rest),
         // Two-byte sequences, and character-set choices of three.
-        '(' | ')' | '*' | '+' | '#' | '%' => rest
-            .strip_prefix(|c: char| c.is_ascii_graphic())
-            .unwrap_or(rest),
+        '(' | ')' | '*' | '+' | '#' | '%' => {
+            rest.strip_prefix(|c: char| c.is_ascii_graphic()).unwrap_or(rest)
+        }
         c if ('0'..='~').contains(&c) => rest,
         // A lone escape: only the escape goes.
         _ => text.strip_prefix('\u{1b}').unwrap_or(rest),
@@ -52,19 +52,14 @@ fn after_sequence(text: &str) -> &str {
 
 /// Past the parameters (`0`–`?`), intermediates (space–`/`) and the final byte (`@`–`~`).
 fn after_control_sequence(rest: &str) -> &str {
-    let end = rest
-        .find(|c: char| !(' '..='?').contains(&c))
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !(' '..='?').contains(&c)).unwrap_or(rest.len());
     let tail = &rest[end..];
-    tail.strip_prefix(|c: char| ('@'..='~').contains(&c))
-        .unwrap_or(tail)
+    tail.strip_prefix(|c: char| ('@'..='~').contains(&c)).unwrap_or(tail)
 }
 
 fn after_string_sequence(rest: &str) -> &str {
     let limit = rest.floor_char_boundary(MAX_SEQUENCE);
-    let ends = [
-        '\u{07}', '\u{9c}', '\n', '\u{1b}', '\u{9b}', '\u{9d}', '\u{90}',
-    ];
+    let ends = ['\u{07}', '\u{9c}', '\n', '\u{1b}', '\u{9b}', '\u{9d}', '\u{90}'];
     match rest[..limit].find(ends) {
         Some(at) => match &rest[at..] {
             tail if tail.starts_with("\u{1b}\\") => &tail[2..],
@@ -83,13 +78,7 @@ pub fn strip_controls(text: &str) -> String {
     let plain = strip_ansi(text);
     plain
         .chars()
-        .map(|c| {
-            if c == '\n' || c == '\t' || c == '\r' {
-                ' '
-            } else {
-                c
-            }
-        })
+        .map(|c| if c == '\n' || c == '\t' || c == '\r' { ' ' } else { c })
         .filter(|c| !c.is_control())
         .collect()
 }
@@ -101,10 +90,7 @@ mod tests {
     #[test]
     fn colours_go_and_text_stays() {
         assert_eq!(strip_ansi("\u{1b}[1;31mred\u{1b}[0m\tend"), "red\tend");
-        assert_eq!(
-            strip_ansi("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\!"),
-            "link!"
-        );
+        assert_eq!(strip_ansi("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\!"), "link!");
     }
 
     #[test]

@@ -140,15 +140,9 @@ fn parse_destination(text: &str) -> Result<OutputArg, String> {
     };
     let Some(format) = output::format(name) else {
         let names: Vec<_> = output::FORMATS.iter().map(|format| format.name()).collect();
-        return Err(format!(
-            "there is no format '{name}'; there are {}",
-            names.join(", ")
-        ));
+        return Err(format!("there is no format '{name}'; there are {}", names.join(", ")));
     };
-    Ok(OutputArg {
-        format: format.name(),
-        path,
-    })
+    Ok(OutputArg { format: format.name(), path })
 }
 
 fn input_formats() -> PossibleValuesParser {
@@ -159,9 +153,7 @@ fn input_formats() -> PossibleValuesParser {
 }
 
 fn input_help() -> String {
-    let lines = input::FORMATS
-        .iter()
-        .map(|format| (format.name(), format.description()));
+    let lines = input::FORMATS.iter().map(|format| (format.name(), format.description()));
     format!(
         "Read every report as this format instead of telling it from the content:\n{}",
         listed(lines)
@@ -169,9 +161,7 @@ fn input_help() -> String {
 }
 
 fn output_help() -> String {
-    let lines = output::FORMATS
-        .iter()
-        .map(|format| (format.name(), format.description()));
+    let lines = output::FORMATS.iter().map(|format| (format.name(), format.description()));
     format!(
         "Write a report, to standard output or to a file. May be given many times:\n{}",
         listed(lines)
@@ -180,8 +170,6 @@ fn output_help() -> String {
 
 fn listed(lines: impl Iterator<Item = (&'static str, &'static str)> + Clone) -> String {
     let width = lines.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let lines: Vec<_> = lines
-        .map(|(name, text)| format!("  {name:width$}  {text}"))
-        .collect();
+    let lines: Vec<_> = lines.map(|(name, text)| format!("  {name:width$}  {text}")).collect();
     lines.join("\n")
 }

@@ -25,19 +25,11 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<ExitStatus, Error> {
         return Err(nothing_left());
     }
     let run = read(args, &found);
-    let policy = Policy {
-        flaky: flaky_policy(args.fail_on),
-        allow_no_tests: false,
-    };
+    let policy = Policy { flaky: flaky_policy(args.fail_on), allow_no_tests: false };
     let totals = Totals::of(&run);
     let judgement = judge_counted(&run, &totals, &policy);
     let options = options(args);
-    let report = Report {
-        run: &run,
-        judgement,
-        totals,
-        options,
-    };
+    let report = Report { run: &run, judgement, totals, options };
     let mut failed = false;
     for destination in destinations {
         if let Err(error) = destination.write(&report) {
@@ -46,29 +38,17 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<ExitStatus, Error> {
         }
     }
     tell_unreadable(&run);
-    Ok(if failed {
-        ExitStatus::Failure
-    } else {
-        status(args.fail_on, judgement, &run)
-    })
+    Ok(if failed { ExitStatus::Failure } else { status(args.fail_on, judgement, &run) })
 }
 
 /// Secures every place before anything is read. What goes nowhere else goes to the terminal.
 fn prepare(outputs: &[OutputArg]) -> Result<Vec<Destination>, Error> {
     if outputs.is_empty() {
-        return Ok(vec![Destination::prepare(&OutputArg {
-            format: "terminal",
-            path: None,
-        })?]);
+        return Ok(vec![Destination::prepare(&OutputArg { format: "terminal", path: None })?]);
     }
     let destinations: Result<Vec<_>, _> = outputs.iter().map(Destination::prepare).collect();
     let destinations = destinations?;
-    if destinations
-        .iter()
-        .filter(|destination| destination.is_stdout())
-        .count()
-        > 1
-    {
+    if destinations.iter().filter(|destination| destination.is_stdout()).count() > 1 {
         return Err(Error::Usage {
             what: "write two reports to standard output".to_owned(),
             hint: "give all but one of them a file, as in --report json=results.json".to_owned(),
@@ -87,11 +67,7 @@ fn nothing_left() -> Error {
 fn read(args: &ConvertArgs, found: &[Found]) -> TestRun {
     let progress = Progress::default();
     let read_options = ReadOptions {
-        from: args
-            .from
-            .as_deref()
-            .and_then(crate::input::format)
-            .map(|format| format.name()),
+        from: args.from.as_deref().and_then(crate::input::format).map(|format| format.name()),
         root: root(args),
         duplicates: match args.duplicates {
             DuplicatesArg::Separate => Duplicates::Separate,
@@ -99,11 +75,7 @@ fn read(args: &ConvertArgs, found: &[Found]) -> TestRun {
         },
         threads: threads(args),
     };
-    let total = if found.len() > 10_000 {
-        0
-    } else {
-        found.iter().map(size).sum()
-    };
+    let total = if found.len() > 10_000 { 0 } else { found.iter().map(size).sum() };
     progress::watch(args.quiet, total, &progress, || {
         collect::read_all(found, &read_options, &progress)
     })
@@ -120,9 +92,7 @@ fn size(found: &Found) -> u64 {
 
 fn root(args: &ConvertArgs) -> String {
     let current = || std::env::current_dir().map(|path| path.to_string_lossy().into_owned());
-    args.root
-        .clone()
-        .unwrap_or_else(|| current().unwrap_or_default())
+    args.root.clone().unwrap_or_else(|| current().unwrap_or_default())
 }
 
 fn threads(args: &ConvertArgs) -> usize {
@@ -141,22 +111,12 @@ fn options(args: &ConvertArgs) -> Options {
         ColorArg::Always => true,
         ColorArg::Never => false,
     };
-    let width = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok());
-    Options {
-        color,
-        width: width.unwrap_or(100),
-        threads: threads(args),
-    }
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    Options { color, width: width.unwrap_or(100), threads: threads(args) }
 }
 
 fn flaky_policy(fail_on: FailOn) -> Flaky {
-    if fail_on == FailOn::Flaky {
-        Flaky::Fail
-    } else {
-        Flaky::Pass
-    }
+    if fail_on == FailOn::Flaky { Flaky::Fail } else { Flaky::Pass }
 }
 
 /// Whatever was asked to be gated: a report that could not be read is always status 2.
@@ -171,19 +131,10 @@ fn status(fail_on: FailOn, judgement: Judgement, run: &TestRun) -> ExitStatus {
 
 /// Says on standard error what could not be read, since the reports may have gone elsewhere.
 fn tell_unreadable(run: &TestRun) {
-    for RunError {
-        kind,
-        message,
-        source,
-        details: _,
-        scope: _,
-    } in run.errors()
-    {
+    for RunError { kind, message, source, details: _, scope: _ } in run.errors() {
         if *kind == RunErrorKind::Report || *kind == RunErrorKind::Internal {
-            let (source, message) = (
-                crate::text::strip_controls(source),
-                crate::text::strip_controls(message),
-            );
+            let (source, message) =
+                (crate::text::strip_controls(source), crate::text::strip_controls(message));
             eprintln!("error: could not read {source} to its end: {message}");
         }
     }

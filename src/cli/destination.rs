@@ -30,17 +30,11 @@ impl Destination {
             Some(path) if path == Path::new("/dev/stdout") => To::Stdout,
             Some(path) if is_device(path) => {
                 let open = File::options().write(true).open(path);
-                To::Device(open.map_err(|source| DeliverError::Io {
-                    path: path.clone(),
-                    source,
-                })?)
+                To::Device(open.map_err(|source| DeliverError::Io { path: path.clone(), source })?)
             }
             Some(path) => To::File(Box::new(AtomicFile::create(path)?)),
         };
-        Ok(Self {
-            format: output.format,
-            to,
-        })
+        Ok(Self { format: output.format, to })
     }
 
     pub(super) fn is_stdout(&self) -> bool {
@@ -78,13 +72,7 @@ impl Destination {
 
 /// Whoever reads our output may stop when it has seen enough.
 pub(super) fn ignore_broken_pipe(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| {
-        if is_broken_pipe(&error) {
-            Ok(())
-        } else {
-            Err(error)
-        }
-    })
+    result.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
 }
 
 fn is_broken_pipe(error: &io::Error) -> bool {
@@ -94,8 +82,7 @@ fn is_broken_pipe(error: &io::Error) -> bool {
 #[cfg(unix)]
 fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.file_type().is_char_device())
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_char_device())
 }
 
 #[cfg(not(unix))]

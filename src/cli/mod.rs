@@ -24,27 +24,19 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Runs `cargo testexec` with these arguments: Cargo repeats the subcommand's name.
 pub fn cargo_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    if arguments
-        .get(1)
-        .is_some_and(|argument| argument == "testexec")
-    {
+    if arguments.get(1).is_some_and(|argument| argument == "testexec") {
         arguments.remove(1);
     }
     run(Cli::command().bin_name("cargo testexec"), arguments)
 }
 
 fn run(command: clap::Command, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let parsed = command
-        .try_get_matches_from(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed =
+        command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            let code = if error.use_stderr() {
-                ExitStatus::Failure
-            } else {
-                ExitStatus::Success
-            };
+            let code = if error.use_stderr() { ExitStatus::Failure } else { ExitStatus::Success };
             // Nowhere to print to is no reason to fail.
             let _ = error.print();
             return code.into();

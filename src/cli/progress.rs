@@ -29,17 +29,12 @@ pub(super) fn watch<T: Send>(
             }
             let bar = bar.get_or_insert_with(|| new_bar(total_bytes));
             bar.set_position(progress.bytes.load(Ordering::Relaxed).min(total_bytes));
-            bar.set_message(format!(
-                "{} reports",
-                progress.reports.load(Ordering::Relaxed)
-            ));
+            bar.set_message(format!("{} reports", progress.reports.load(Ordering::Relaxed)));
         }
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
-        worker
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

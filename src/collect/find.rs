@@ -63,9 +63,8 @@ pub struct Find {
 
 /// Finds the reports that `patterns` mean: paths, folders, globs, `-`, and `!` before what to leave out.
 pub fn find(patterns: &[String]) -> Result<Find, FindError> {
-    let (excluded, wanted): (Vec<_>, Vec<_>) = patterns
-        .iter()
-        .partition(|pattern| pattern.starts_with('!'));
+    let (excluded, wanted): (Vec<_>, Vec<_>) =
+        patterns.iter().partition(|pattern| pattern.starts_with('!'));
     if wanted.is_empty() {
         return Err(FindError::OnlyExclusions);
     }
@@ -74,9 +73,7 @@ pub fn find(patterns: &[String]) -> Result<Find, FindError> {
     let mut seen = HashSet::new();
     for pattern in wanted {
         match meant(pattern, &excluded)? {
-            Ok(found) => find
-                .found
-                .extend(found.into_iter().filter(|one| seen.insert(one.name()))),
+            Ok(found) => find.found.extend(found.into_iter().filter(|one| seen.insert(one.name()))),
             Err(nothing) => find.missing.push(nothing),
         }
     }
@@ -91,20 +88,14 @@ fn exclusions(patterns: &[&String]) -> Result<GlobSet, FindError> {
         // A folder leaves out all that is in it.
         set.add(glob(&format!("{}/**", bare.trim_end_matches('/')))?);
     }
-    set.build().map_err(|source| FindError::Pattern {
-        pattern: "!".to_owned(),
-        source,
-    })
+    set.build().map_err(|source| FindError::Pattern { pattern: "!".to_owned(), source })
 }
 
 fn glob(pattern: &str) -> Result<Glob, FindError> {
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .build()
-        .map_err(|source| FindError::Pattern {
-            pattern: pattern.to_owned(),
-            source,
-        })
+        .map_err(|source| FindError::Pattern { pattern: pattern.to_owned(), source })
 }
 
 /// A pattern without the `./` that people and shells put before it.
@@ -121,27 +112,17 @@ fn meant(pattern: &str, excluded: &GlobSet) -> Result<Meant, FindError> {
     }
     let path = Path::new(pattern);
     if path.is_dir() {
-        let found: Vec<_> = walk(path)
-            .filter(|path| !is_excluded(path, excluded))
-            .map(Found::Met)
-            .collect();
+        let found: Vec<_> =
+            walk(path).filter(|path| !is_excluded(path, excluded)).map(Found::Met).collect();
         let nothing = || FindError::Nothing {
             pattern: pattern.to_owned(),
             instead: "the folder has no files in it".to_owned(),
         };
-        return Ok(if found.is_empty() {
-            Err(nothing())
-        } else {
-            Ok(found)
-        });
+        return Ok(if found.is_empty() { Err(nothing()) } else { Ok(found) });
     }
     if path.exists() {
         let left_out = is_excluded(path, excluded);
-        return Ok(Ok(if left_out {
-            vec![]
-        } else {
-            vec![Found::Named(path.to_owned())]
-        }));
+        return Ok(Ok(if left_out { vec![] } else { vec![Found::Named(path.to_owned())] }));
     }
     if !pattern.contains(['*', '?', '[', '{']) {
         return Ok(Err(nothing_at(path)));
@@ -152,11 +133,7 @@ fn meant(pattern: &str, excluded: &GlobSet) -> Result<Meant, FindError> {
         .filter(|path| matcher.is_match(strip_dot(path)) && !is_excluded(path, excluded))
         .map(Found::Met)
         .collect();
-    Ok(if found.is_empty() {
-        Err(no_match(pattern, &base))
-    } else {
-        Ok(found)
-    })
+    Ok(if found.is_empty() { Err(no_match(pattern, &base)) } else { Ok(found) })
 }
 
 fn is_excluded(path: &Path, excluded: &GlobSet) -> bool {
@@ -184,46 +161,25 @@ fn walk(base: &Path) -> impl Iterator<Item = PathBuf> {
 fn is_passed_over(entry: &DirEntry) -> bool {
     entry.depth() > 0
         && entry.file_type().is_dir()
-        && entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| name == ".git" || name == "node_modules")
+        && entry.file_name().to_str().is_some_and(|name| name == ".git" || name == "node_modules")
 }
 
 /// The folder a glob starts from: everything before its first special character.
 fn literal_base(pattern: &str) -> PathBuf {
-    let special = |part: &Component<'_>| {
-        part.as_os_str()
-            .to_string_lossy()
-            .contains(['*', '?', '[', '{'])
-    };
-    let base: PathBuf = Path::new(pattern)
-        .components()
-        .take_while(|part| !special(part))
-        .collect();
-    if base.as_os_str().is_empty() {
-        PathBuf::from(".")
-    } else {
-        base
-    }
+    let special =
+        |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']);
+    let base: PathBuf = Path::new(pattern).components().take_while(|part| !special(part)).collect();
+    if base.as_os_str().is_empty() { PathBuf::from(".") } else { base }
 }
 
 fn nothing_at(path: &Path) -> FindError {
-    let folder = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    FindError::Nothing {
-        pattern: path.to_string_lossy().into_owned(),
-        instead: what_is_in(folder),
-    }
+    let folder =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    FindError::Nothing { pattern: path.to_string_lossy().into_owned(), instead: what_is_in(folder) }
 }
 
 fn no_match(pattern: &str, base: &Path) -> FindError {
-    FindError::Nothing {
-        pattern: pattern.to_owned(),
-        instead: what_is_in(base),
-    }
+    FindError::Nothing { pattern: pattern.to_owned(), instead: what_is_in(base) }
 }
 
 /// A few words on what a folder holds.
@@ -234,15 +190,10 @@ fn what_is_in(folder: &Path) -> String {
     }
     let looks_right = |path: &PathBuf| {
         let known = ["xml", "json", "ndjson", "jsonl", "trx", "tap"];
-        path.extension()
-            .and_then(|end| end.to_str())
-            .is_some_and(|end| known.contains(&end))
+        path.extension().and_then(|end| end.to_str()).is_some_and(|end| known.contains(&end))
     };
-    let near: Vec<_> = walk(folder)
-        .filter(looks_right)
-        .take(3)
-        .map(|path| path.display().to_string())
-        .collect();
+    let near: Vec<_> =
+        walk(folder).filter(looks_right).take(3).map(|path| path.display().to_string()).collect();
     if near.is_empty() {
         return format!("'{shown}' has no file that looks like a report");
     }

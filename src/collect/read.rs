@@ -70,14 +70,9 @@ pub fn read_all(found: &[Found], options: &ReadOptions, progress: &Progress) -> 
             });
         }
     });
-    let mut done = done
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
-    assemble(
-        done.into_iter().map(|(_, recorded)| recorded).collect(),
-        options.duplicates,
-    )
+    assemble(done.into_iter().map(|(_, recorded)| recorded).collect(), options.duplicates)
 }
 
 struct Recorded {
@@ -87,18 +82,9 @@ struct Recorded {
 }
 
 fn assemble(recorded: Vec<Recorded>, duplicates: Duplicates) -> TestRun {
-    let started = recorded
-        .iter()
-        .filter_map(|recorded| recorded.started)
-        .min();
-    let missing = recorded
-        .iter()
-        .map(|recorded| recorded.missing)
-        .fold(0, u64::saturating_add);
-    let batches = recorded
-        .into_iter()
-        .map(|recorded| recorded.batch)
-        .collect();
+    let started = recorded.iter().filter_map(|recorded| recorded.started).min();
+    let missing = recorded.iter().map(|recorded| recorded.missing).fold(0, u64::saturating_add);
+    let batches = recorded.into_iter().map(|recorded| recorded.batch).collect();
     let mut run = TestRun::new(batches, duplicates);
     run.started = started;
     run.missing = missing;
@@ -114,10 +100,7 @@ fn read_share(
     let mut recorder = Recorder::new(options.root.clone());
     for found in share {
         let path = found.name();
-        recorder.begin_report(Source {
-            path,
-            ..Source::default()
-        });
+        recorder.begin_report(Source { path, ..Source::default() });
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             read_one(found, options, progress, piece, &mut recorder);
         }));
@@ -129,11 +112,7 @@ fn read_share(
         progress.reports.fetch_add(1, Ordering::Relaxed);
     }
     let (started, missing) = (recorder.started, recorder.missing);
-    Recorded {
-        batch: recorder.into_batch(),
-        started,
-        missing,
-    }
+    Recorded { batch: recorder.into_batch(), started, missing }
 }
 
 fn read_one(
@@ -156,10 +135,7 @@ fn read_one(
         Ok(()) => {}
         Err(Unknown::Harmless(note)) => recorder.note(note),
         Err(Unknown::Foreign(error)) if matches!(found, Found::Met(_)) => {
-            recorder.note(Note::new(
-                NoteKind::Ignored,
-                format!("passed over: {}", error.message),
-            ));
+            recorder.note(Note::new(NoteKind::Ignored, format!("passed over: {}", error.message)));
         }
         Err(Unknown::Foreign(error) | Unknown::Unreadable(error)) => recorder.error(error),
     }
@@ -194,9 +170,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     // Shells pass `<(command)` as a pipe below /dev/fd; a pipe anywhere else may never have a writer.
     let is_substitution = path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd");
     if !metadata.is_file() && !is_substitution {
-        return Err(io::Error::other(
-            "it is no regular file; use - for standard input",
-        ));
+        return Err(io::Error::other("it is no regular file; use - for standard input"));
     }
     File::open(path)
 }
@@ -211,11 +185,7 @@ fn unpack(mut raw: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
         }
     }
     let whole = io::Cursor::new(magic).take(length as u64).chain(raw);
-    Ok(if magic == [0x1f, 0x8b] {
-        Box::new(MultiGzDecoder::new(whole))
-    } else {
-        Box::new(whole)
-    })
+    Ok(if magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
 }
 
 fn pump(

@@ -33,15 +33,9 @@ impl InputFormat for Allure {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.object().is_some_and(|text| {
             let has = |key| has_key(text, key);
-            let is_result = [
-                "labels",
-                "historyId",
-                "testCaseId",
-                "statusDetails",
-                "stage",
-            ]
-            .into_iter()
-            .any(has)
+            let is_result = ["labels", "historyId", "testCaseId", "statusDetails", "stage"]
+                .into_iter()
+                .any(has)
                 && has("name");
             let is_container = ["children", "befores", "afters"].into_iter().any(has);
             has("uuid") && (is_result || is_container) && !has("stats") && !has("results")
@@ -49,9 +43,7 @@ impl InputFormat for Allure {
     }
 
     fn parser(&self) -> Box<dyn Parser> {
-        Box::new(AllureParser {
-            document: Document::new(&[]),
-        })
+        Box::new(AllureParser { document: Document::new(&[]) })
     }
 }
 
@@ -235,11 +227,7 @@ impl Item<'_> {
             ..Attempt::default()
         };
         // Allure takes results of the same test for attempts at it.
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: true,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: true });
     }
 
     fn outcome<'t>(&'t self, message: &'t str, trace: &'t str) -> Outcome<'t> {
@@ -258,11 +246,7 @@ impl Item<'_> {
             }),
             "" if matches!(&*self.stage, "scheduled" | "pending") => Outcome::NotRun,
             status => Outcome::Failed(Failure {
-                kind: if status.is_empty() {
-                    FailureKind::Crash
-                } else {
-                    FailureKind::Error
-                },
+                kind: if status.is_empty() { FailureKind::Crash } else { FailureKind::Error },
                 message: "has no result: it may have started and never ended",
                 details: message,
                 stack_trace: trace,
@@ -277,19 +261,13 @@ impl Item<'_> {
     }
 
     fn package(&self) -> &str {
-        self.label("testClass")
-            .or_else(|| self.label("package"))
-            .unwrap_or_default()
+        self.label("testClass").or_else(|| self.label("package")).unwrap_or_default()
     }
 
     /// `a=1, b=2`, of the parameters that tell the test from its siblings.
     fn parameters(&self) -> String {
         let mut text = String::new();
-        for parameter in self
-            .parameters
-            .iter()
-            .filter(|parameter| !parameter.excluded)
-        {
+        for parameter in self.parameters.iter().filter(|parameter| !parameter.excluded) {
             if !text.is_empty() {
                 text.push_str(", ");
             }
@@ -325,23 +303,13 @@ impl Item<'_> {
             .filter(|label| !KNOWN.contains(&&*label.name))
             .flat_map(|label| [&*label.name, &*label.value])
             .collect();
-        let excluded = self
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.excluded);
+        let excluded = self.parameters.iter().filter(|parameter| parameter.excluded);
         properties.extend(excluded.flat_map(|parameter| [&*parameter.name, &*parameter.value]));
         for link in self.links.iter().filter(|link| !link.url.is_empty()) {
-            let kind = if link.kind.is_empty() {
-                "link"
-            } else {
-                &link.kind
-            };
+            let kind = if link.kind.is_empty() { "link" } else { &link.kind };
             properties.extend([kind, &link.url]);
         }
-        for (name, id) in [
-            ("historyId", &self.history_id),
-            ("testCaseId", &self.test_case_id),
-        ] {
+        for (name, id) in [("historyId", &self.history_id), ("testCaseId", &self.test_case_id)] {
             if !id.is_empty() {
                 properties.extend([name, &**id]);
             }
@@ -354,11 +322,7 @@ impl StatusDetails<'_> {
     fn failure<'t>(&'t self, kind: FailureKind, message: &'t str, trace: &'t str) -> Failure<'t> {
         let (first, rest) = failure::first_paragraph(message);
         let (before, frames) = failure::split_trace(trace);
-        let first = if first.is_empty() {
-            failure::first_line(trace)
-        } else {
-            first
-        };
+        let first = if first.is_empty() { failure::first_line(trace) } else { first };
         let (expected, actual) = failure::expected_actual(message);
         let own = |text: &'t Text<'_>| Some(&**text).filter(|text| !text.is_empty());
         let type_name = match failure::type_name(first) {
@@ -375,11 +339,7 @@ impl StatusDetails<'_> {
             type_name,
             details: rest,
             // The trace often begins with the message, which is there already.
-            stack_trace: if before.trim_end().ends_with(message.trim()) {
-                frames
-            } else {
-                trace
-            },
+            stack_trace: if before.trim_end().ends_with(message.trim()) { frames } else { trace },
             expected: own(&self.expected).or(expected),
             actual: own(&self.actual).or(actual),
             location: failure::locate(trace),
@@ -400,10 +360,7 @@ impl Hook<'_> {
 
 /// Names and files of all attachments, those of steps too. `serde_json` keeps steps from being too deep.
 fn collect<'a>(attachments: &'a [Attached<'_>], steps: &'a [Step<'_>], found: &mut Vec<&'a str>) {
-    for attached in attachments
-        .iter()
-        .filter(|attached| !attached.source.is_empty())
-    {
+    for attached in attachments.iter().filter(|attached| !attached.source.is_empty()) {
         found.extend([&*attached.name, &*attached.source]);
     }
     for step in steps {
@@ -419,10 +376,8 @@ fn file_of(full_name: &str) -> &str {
             && let Some((stem, extension)) = file.rsplit_once('.')
             && !stem.is_empty()
             && !file.contains(' ')
-            && [
-                "js", "ts", "jsx", "tsx", "mjs", "cjs", "mts", "cts", "py", "rb", "php",
-            ]
-            .contains(&extension)
+            && ["js", "ts", "jsx", "tsx", "mjs", "cjs", "mts", "cts", "py", "rb", "php"]
+                .contains(&extension)
         {
             return file;
         }

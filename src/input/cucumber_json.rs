@@ -40,10 +40,7 @@ impl InputFormat for CucumberJson {
     }
 
     fn parser(&self) -> Box<dyn Parser> {
-        Box::new(CucumberParser {
-            document: Document::new(&[&[]]),
-            state: State::default(),
-        })
+        Box::new(CucumberParser { document: Document::new(&[&[]]), state: State::default() })
     }
 }
 
@@ -55,8 +52,7 @@ struct CucumberParser {
 impl Parser for CucumberParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.document
-            .feed(text, sink, |_, raw, sink| state.feature(raw, sink));
+        self.document.feed(text, sink, |_, raw, sink| state.feature(raw, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -210,10 +206,7 @@ impl State {
         };
         let seconds = feature.uri.is_none() && feature.location.is_some();
         if self.features == 1 && seconds {
-            sink.event(&Event::Tool(Tool {
-                framework: "behave",
-                ..Tool::default()
-            }));
+            sink.event(&Event::Tool(Tool { framework: "behave", ..Tool::default() }));
         }
         let location = feature.location.unwrap_or_default();
         let file = match &feature.uri {
@@ -278,11 +271,7 @@ fn scenario(place: &Place, background: Vec<Step>, element: Element, sink: &mut d
         id: CaseId {
             package: "",
             file: &place.file,
-            suite: if named {
-                List::from(&suite[..])
-            } else {
-                List::EMPTY
-            },
+            suite: if named { List::from(&suite[..]) } else { List::EMPTY },
             name,
             parameters,
         },
@@ -293,18 +282,11 @@ fn scenario(place: &Place, background: Vec<Step>, element: Element, sink: &mut d
     let attempt = Attempt {
         outcome,
         duration: scenario.duration(),
-        started: element
-            .start_timestamp
-            .as_deref()
-            .and_then(Timestamp::parse),
+        started: element.start_timestamp.as_deref().and_then(Timestamp::parse),
         stdout: &stdout,
         stderr: "",
     };
-    sink.event(&Event::CaseFinished {
-        case,
-        attempt,
-        again: false,
-    });
+    sink.event(&Event::CaseFinished { case, attempt, again: false });
     failed
 }
 
@@ -337,25 +319,18 @@ fn add_one(scenario: &mut Scenario, keyword: &str, step: &Step, place: &Place) {
     let location = step.location.as_deref().unwrap_or_default();
     let result = step.result.as_ref();
     let error = result.and_then(|result| result.error_message.as_ref());
-    let error = error
-        .map(|error| error.lines().join("\n"))
-        .unwrap_or_default();
+    let error = error.map(|error| error.lines().join("\n")).unwrap_or_default();
     let text = StepText {
         keyword: step.keyword.as_deref().unwrap_or(keyword),
         text: step.name.as_deref().unwrap_or_default(),
-        word: result
-            .and_then(|result| result.status.as_deref())
-            .unwrap_or_default(),
+        word: result.and_then(|result| result.status.as_deref()).unwrap_or_default(),
         error: &error,
         type_name: "",
         file: &place.file,
         line: step.line.or(split_place(location).1),
     };
     let duration = result.and_then(|result| result.duration);
-    scenario.step(
-        &text,
-        duration.and_then(|value| duration_of(value, place.seconds)),
-    );
+    scenario.step(&text, duration.and_then(|value| duration_of(value, place.seconds)));
 }
 
 fn duration_of(value: f64, seconds: bool) -> Option<Duration> {

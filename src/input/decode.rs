@@ -44,13 +44,7 @@ impl Decoder {
     }
 
     fn new(encoding: Encoding) -> Self {
-        Self {
-            encoding,
-            partial: Vec::new(),
-            text: String::new(),
-            offset: 0,
-            at_start: true,
-        }
+        Self { encoding, partial: Vec::new(), text: String::new(), offset: 0, at_start: true }
     }
 
     /// The text of the next bytes.
@@ -70,8 +64,7 @@ impl Decoder {
             Encoding::Utf8 => decode_utf8(&all, &mut self.text, start, sink),
             Encoding::Utf16 { big } => decode_utf16(&all, big, &mut self.text, sink),
             Encoding::Latin1 { windows } => {
-                self.text
-                    .extend(all.iter().map(|&byte| latin1(byte, windows)));
+                self.text.extend(all.iter().map(|&byte| latin1(byte, windows)));
                 Vec::new()
             }
         };
@@ -123,11 +116,7 @@ fn decode_utf8(mut bytes: &[u8], text: &mut String, start: u64, sink: &mut dyn S
 fn decode_utf16(bytes: &[u8], big: bool, text: &mut String, sink: &mut dyn Sink) -> Vec<u8> {
     let unit = |pair: &[u8]| {
         let pair = [pair[0], pair[1]];
-        if big {
-            u16::from_be_bytes(pair)
-        } else {
-            u16::from_le_bytes(pair)
-        }
+        if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
     };
     let mut whole = bytes.len() / 2 * 2;
     // The second half of a pair may still be to come.
@@ -136,10 +125,7 @@ fn decode_utf16(bytes: &[u8], big: bool, text: &mut String, sink: &mut dyn Sink)
     }
     for decoded in char::decode_utf16(bytes[..whole].chunks_exact(2).map(unit)) {
         text.push(decoded.unwrap_or_else(|_| {
-            sink.note(Note::new(
-                NoteKind::Encoding,
-                "half a UTF-16 pair is shown as U+FFFD",
-            ));
+            sink.note(Note::new(NoteKind::Encoding, "half a UTF-16 pair is shown as U+FFFD"));
             char::REPLACEMENT_CHARACTER
         }));
     }

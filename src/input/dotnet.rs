@@ -30,20 +30,13 @@ impl Trouble {
 
     /// The failure this amounts to. `fallback` is the message where there is none.
     pub(super) fn failure<'a>(&'a self, kind: FailureKind, fallback: &'a str) -> Failure<'a> {
-        let message = if self.message.is_empty() {
-            fallback
-        } else {
-            &self.message
-        };
+        let message = if self.message.is_empty() { fallback } else { &self.message };
         let (expected, actual) = match bracketed_values(message) {
             Some((expected, actual)) => (Some(expected), Some(actual)),
             None => failure::expected_actual(message),
         };
-        let type_name = if self.type_name.is_empty() {
-            exception_type(message)
-        } else {
-            &self.type_name
-        };
+        let type_name =
+            if self.type_name.is_empty() { exception_type(message) } else { &self.type_name };
         Failure {
             kind,
             message,
@@ -67,11 +60,7 @@ fn add(text: &mut String, more: &str) {
 /// Without terminal sequences and without the carriage returns of Windows.
 fn tidy(text: &str) -> Cow<'_, str> {
     let plain = strip_ansi(text);
-    if plain.contains('\r') {
-        Cow::Owned(plain.replace("\r\n", "\n"))
-    } else {
-        plain
-    }
+    if plain.contains('\r') { Cow::Owned(plain.replace("\r\n", "\n")) } else { plain }
 }
 
 /// The exception a message names: `System.IO.IOException : disk full`.
@@ -84,9 +73,7 @@ fn exception_type(message: &str) -> &str {
         .find(|word| {
             word.contains('.')
                 && (word.ends_with("Exception") || word.ends_with("Error"))
-                && word
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"._+`".contains(&b))
+                && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+`".contains(&b))
         })
         .unwrap_or_default()
 }
@@ -111,9 +98,7 @@ pub(super) fn split_parameters<'a>(name: &'a str, method: &str) -> (&'a str, &'a
 
 /// A case's name without the name of its class in front.
 pub(super) fn without_class<'a>(name: &'a str, class: &str) -> &'a str {
-    let rest = name
-        .strip_prefix(class)
-        .and_then(|rest| rest.strip_prefix('.'));
+    let rest = name.strip_prefix(class).and_then(|rest| rest.strip_prefix('.'));
     match rest {
         Some(rest) if !class.is_empty() && !rest.is_empty() => rest,
         _ => name,
@@ -146,15 +131,9 @@ mod tests {
 
     #[test]
     fn names_are_split_where_the_method_ends() {
-        assert_eq!(
-            split_parameters("Prices (tea,2)", "Prices"),
-            ("Prices", "(tea,2)")
-        );
+        assert_eq!(split_parameters("Prices (tea,2)", "Prices"), ("Prices", "(tea,2)"));
         assert_eq!(split_parameters("Prices", "Prices"), ("Prices", ""));
-        assert_eq!(
-            split_parameters("free text (x)", "Prices"),
-            ("free text (x)", "")
-        );
+        assert_eq!(split_parameters("free text (x)", "Prices"), ("free text (x)", ""));
         assert_eq!(split_parameters("(x)", ""), ("(x)", ""));
     }
 
@@ -172,10 +151,7 @@ mod tests {
     fn types_and_values_are_found_in_messages() {
         let mut trouble = Trouble::default();
         trouble.add_message("Test method A.B threw exception: \r\nSystem.IO.IOException: no");
-        assert_eq!(
-            trouble.failure(FailureKind::Failure, "").type_name,
-            "System.IO.IOException"
-        );
+        assert_eq!(trouble.failure(FailureKind::Failure, "").type_name, "System.IO.IOException");
         let mut trouble = Trouble::default();
         trouble.add_message("Assert.AreEqual failed. Expected:<42>. Actual:<41>. total");
         let failure = trouble.failure(FailureKind::Failure, "");

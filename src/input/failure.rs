@@ -37,16 +37,10 @@ pub(super) fn type_name(message: &str) -> &str {
     };
     let name = before.split(' ').next().unwrap_or_default();
     let rest = &before[name.len()..];
-    let is_name = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte));
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte));
     let is_error = name.ends_with("Error") || name.ends_with("Exception");
     let is_alone = rest.is_empty() || (rest.starts_with(" [") && rest.ends_with(']'));
-    if is_name && is_error && is_alone {
-        name
-    } else {
-        ""
-    }
+    if is_name && is_error && is_alone { name } else { "" }
 }
 
 /// Splits a failure's text where its stack trace begins: what stands before, and the trace.
@@ -77,10 +71,7 @@ fn is_frame(line: &str) -> bool {
 
 /// The first line of a text that says something.
 pub(super) fn first_line(text: &str) -> &str {
-    text.lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default()
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 /// Where a failure happened, from its texts: the innermost frame that is the project's own.
@@ -112,29 +103,17 @@ pub(super) fn place_in(line: &str) -> Option<Location<'_>> {
     }
     if let Some((before, number)) = line.split_once("\", line ") {
         let file = before.rsplit('"').next()?;
-        return Some(Location {
-            file,
-            line: leading_number(number),
-            column: None,
-        });
+        return Some(Location { file, line: leading_number(number), column: None });
     }
     if let Some((before, number)) = line.rsplit_once(":line ") {
         let file = before.rsplit_once(" in ").map_or(before, |(_, file)| file);
-        return Some(Location {
-            file,
-            line: Some(leading_number(number)?),
-            column: None,
-        });
+        return Some(Location { file, line: Some(leading_number(number)?), column: None });
     }
     if let Some((before, number)) = line.rsplit_once(" line ")
         && let Some(file) = before.rsplit_once("at ").map(|(_, file)| file)
         && let Some(number) = leading_number(number)
     {
-        return Some(Location {
-            file,
-            line: Some(number),
-            column: None,
-        });
+        return Some(Location { file, line: Some(number), column: None });
     }
     colon_place(line)
 }
@@ -148,19 +127,12 @@ fn colon_place(line: &str) -> Option<Location<'_>> {
         let Some(number) = leading_number(&line[from..]).filter(|&number| number > 0) else {
             continue;
         };
-        let start = line[..colon]
-            .rfind(|c: char| " \t([<'\"`,=".contains(c))
-            .map_or(0, |at| at + 1);
+        let start =
+            line[..colon].rfind(|c: char| " \t([<'\"`,=".contains(c)).map_or(0, |at| at + 1);
         let file = file_name(&line[start..colon])?;
         let digits = line[from..].bytes().take_while(u8::is_ascii_digit).count();
-        let column = line[from + digits..]
-            .strip_prefix(':')
-            .and_then(leading_number);
-        return Some(Location {
-            file,
-            line: Some(number),
-            column,
-        });
+        let column = line[from + digits..].strip_prefix(':').and_then(leading_number);
+        return Some(Location { file, line: Some(number), column });
     }
     None
 }
@@ -215,14 +187,9 @@ pub(super) fn expected_actual(text: &str) -> (Option<&str>, Option<&str>) {
         return values;
     }
     let value = |line: &str, words: [&str; 2]| {
-        let bare = line
-            .trim_start()
-            .trim_start_matches(['-', '+'])
-            .trim_start();
+        let bare = line.trim_start().trim_start_matches(['-', '+']).trim_start();
         let found = words.iter().find_map(|word| bare.strip_prefix(word));
-        found
-            .and_then(|rest| rest.trim_start().strip_prefix(':'))
-            .map(|_| ())
+        found.and_then(|rest| rest.trim_start().strip_prefix(':')).map(|_| ())
     };
     let mut expected = None;
     let mut actual = None;
@@ -237,11 +204,7 @@ pub(super) fn expected_actual(text: &str) -> (Option<&str>, Option<&str>) {
             actual = after();
         }
     }
-    if expected.is_some() && actual.is_some() {
-        (expected, actual)
-    } else {
-        left_right(text)
-    }
+    if expected.is_some() && actual.is_some() { (expected, actual) } else { left_right(text) }
 }
 
 /// `JUnit`'s `expected: <a> but was: <b>`.
@@ -263,12 +226,9 @@ fn but_was(text: &str) -> Option<(Option<&str>, Option<&str>)> {
 fn left_right(text: &str) -> (Option<&str>, Option<&str>) {
     let find = |word: &str| {
         let value = |line: &'_ str| {
-            line.trim_start()
-                .strip_prefix(word)
-                .map(|rest| line.len() - rest.len())
+            line.trim_start().strip_prefix(word).map(|rest| line.len() - rest.len())
         };
-        text.lines()
-            .find_map(|line| value(line).map(|at| line[at..].trim()))
+        text.lines().find_map(|line| value(line).map(|at| line[at..].trim()))
     };
     match (find("left:"), find("right:")) {
         (Some(left), Some(right)) => (Some(right), Some(left)),
@@ -283,49 +243,20 @@ mod tests {
     #[test]
     fn places_in_the_spellings_of_real_traces() {
         for (line, file, number) in [
-            (
-                "tests/test_cart.py:11: AssertionError",
-                "tests/test_cart.py",
-                11,
-            ),
-            (
-                "  File \"tests/test_cart.py\", line 12, in test_x",
-                "tests/test_cart.py",
-                12,
-            ),
-            (
-                "\tat com.acme.CartTest.adds(CartTest.java:42)",
-                "CartTest.java",
-                42,
-            ),
-            (
-                "    at Object.<anonymous> (/builds/cart.test.js:5:33)",
-                "/builds/cart.test.js",
-                5,
-            ),
-            (
-                "   at Acme.CartTests.Adds() in C:\\src\\Cart.cs:line 7",
-                "C:\\src\\Cart.cs",
-                7,
-            ),
+            ("tests/test_cart.py:11: AssertionError", "tests/test_cart.py", 11),
+            ("  File \"tests/test_cart.py\", line 12, in test_x", "tests/test_cart.py", 12),
+            ("\tat com.acme.CartTest.adds(CartTest.java:42)", "CartTest.java", 42),
+            ("    at Object.<anonymous> (/builds/cart.test.js:5:33)", "/builds/cart.test.js", 5),
+            ("   at Acme.CartTests.Adds() in C:\\src\\Cart.cs:line 7", "C:\\src\\Cart.cs", 7),
             ("#   at t/cart.t line 4.", "t/cart.t", 4),
-            (
-                "thread 'main' panicked at src/lib.rs:27:60:",
-                "src/lib.rs",
-                27,
-            ),
+            ("thread 'main' panicked at src/lib.rs:27:60:", "src/lib.rs", 27),
             ("    cart_test.go:4: want 3, got 2", "cart_test.go", 4),
             ("❯ src/cart.test.ts:9:21", "src/cart.test.ts", 9),
         ] {
             let place = place_in(line).map(|place| (place.file, place.line));
             assert_eq!(place, Some((file, Some(number))), "{line}");
         }
-        for line in [
-            "12:30:45 started",
-            "http://example.com:80/x",
-            "ratio 1.5:2",
-            "a:b",
-        ] {
+        for line in ["12:30:45 started", "http://example.com:80/x", "ratio 1.5:2", "a:b"] {
             assert_eq!(place_in(line), None, "{line}");
         }
     }
@@ -333,10 +264,7 @@ mod tests {
     #[test]
     fn the_projects_own_frame_is_preferred() {
         let trace = "Error: no\n    at expect (/b/node_modules/expect/index.js:1:2)\n    at /b/cart.test.js:9:1\n";
-        assert_eq!(
-            locate(trace).map(|place| place.file),
-            Some("/b/cart.test.js")
-        );
+        assert_eq!(locate(trace).map(|place| place.file), Some("/b/cart.test.js"));
     }
 
     #[test]
@@ -348,11 +276,7 @@ mod tests {
             ("  Expected: 3\n  But was:  2", "3", "2"),
             ("assertion failed\n  left: 2\n right: 3", "3", "2"),
         ] {
-            assert_eq!(
-                expected_actual(text),
-                (Some(expected), Some(actual)),
-                "{text}"
-            );
+            assert_eq!(expected_actual(text), (Some(expected), Some(actual)), "{text}");
         }
         assert_eq!(expected_actual("boom"), (None, None));
     }

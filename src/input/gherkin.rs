@@ -111,13 +111,7 @@ impl Scenario {
             return Outcome::Failed(problem.failure());
         }
         let skip = |kind, reason| Outcome::Skipped(Skip { kind, reason });
-        let fail = |kind, message| {
-            Outcome::Failed(Failure {
-                kind,
-                message,
-                ..Failure::default()
-            })
-        };
+        let fail = |kind, message| Outcome::Failed(Failure { kind, message, ..Failure::default() });
         match said.map(Status::of) {
             Some(Status::Failed) => fail(FailureKind::Failure, "failed outside of its steps"),
             Some(Status::Errored) => fail(FailureKind::Error, "broke outside of its steps"),
@@ -164,11 +158,7 @@ impl Problem {
             None => (step.file, step.line),
         };
         Self {
-            kind: if status == Status::Failed {
-                FailureKind::Failure
-            } else {
-                FailureKind::Error
-            },
+            kind: if status == Status::Failed { FailureKind::Failure } else { FailureKind::Error },
             message,
             type_name: if step.type_name.is_empty() {
                 found_type.to_owned()
@@ -208,9 +198,7 @@ fn split_type(text: &str) -> (&str, &str) {
     };
     let word = head.split(' ').next().unwrap_or(head);
     let extra = head[word.len()..].trim();
-    let is_type = ["Error", "Exception", "Failure"]
-        .iter()
-        .any(|end| word.ends_with(end))
+    let is_type = ["Error", "Exception", "Failure"].iter().any(|end| word.ends_with(end))
         && (extra.is_empty() || (extra.starts_with('[') && extra.ends_with(']')));
     if is_type { (word, message) } else { ("", text) }
 }
@@ -218,10 +206,7 @@ fn split_type(text: &str) -> (&str, &str) {
 /// A feature's path as the rest of the project writes it: without a scheme.
 pub(super) fn path_of(uri: &str) -> &str {
     uri.strip_prefix("classpath:")
-        .or_else(|| {
-            uri.strip_prefix("file:")
-                .filter(|rest| !rest.starts_with("//"))
-        })
+        .or_else(|| uri.strip_prefix("file:").filter(|rest| !rest.starts_with("//")))
         .unwrap_or(uri)
 }
 
@@ -264,16 +249,8 @@ mod tests {
     fn types_are_told_from_messages() {
         for (text, type_name, message) in [
             ("AssertionError [ERR_ASSERTION]: no", "AssertionError", "no"),
-            (
-                "java.lang.AssertionError: a: b",
-                "java.lang.AssertionError",
-                "a: b",
-            ),
-            (
-                "ASSERT FAILED: expected 24",
-                "",
-                "ASSERT FAILED: expected 24",
-            ),
+            ("java.lang.AssertionError: a: b", "java.lang.AssertionError", "a: b"),
+            ("ASSERT FAILED: expected 24", "", "ASSERT FAILED: expected 24"),
         ] {
             assert_eq!(split_type(text), (type_name, message));
         }

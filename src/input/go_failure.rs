@@ -17,11 +17,7 @@ pub(super) fn explain(output: &str, from: usize) -> Failure<'_> {
     if let Some(at) = panic_at(output) {
         return panicked(&output[at..]);
     }
-    let from = if output.is_char_boundary(from) {
-        from
-    } else {
-        0
-    };
+    let from = if output.is_char_boundary(from) { from } else { 0 };
     let mut found = Failure::default();
     if let Some((actual, expected)) = example(output) {
         found.message = output.trim();
@@ -38,9 +34,7 @@ pub(super) fn explain(output: &str, from: usize) -> Failure<'_> {
     let text = &output[logged.from..logged.to];
     found.location = Some(logged.place);
     found.message = message_of(text);
-    let further = output[logged.to..]
-        .lines()
-        .any(|line| log_place(line).is_some());
+    let further = output[logged.to..].lines().any(|line| log_place(line).is_some());
     if further {
         found.details = output[logged.from..].trim_end();
     } else if text.trim() != found.message {
@@ -63,9 +57,7 @@ pub(super) fn package_error(package: &str, has_tests: bool, output: &str) -> Run
         "" => "the package failed, and no test in it did",
         message => message,
     };
-    RunError::new(kind, message)
-        .with_details(output.trim_end())
-        .in_scope(package)
+    RunError::new(kind, message).with_details(output.trim_end()).in_scope(package)
 }
 
 /// The reason in a skipped test's output.
@@ -91,10 +83,7 @@ pub(super) fn is_result(line: &str, name: &str) -> bool {
 
 /// Where a panic is told of, at the start of a line.
 pub(super) fn panic_at(output: &str) -> Option<usize> {
-    ["panic: ", "fatal error: "]
-        .iter()
-        .filter_map(|word| line_with(output, word))
-        .min()
+    ["panic: ", "fatal error: "].iter().filter_map(|word| line_with(output, word)).min()
 }
 
 /// Where a line begins with `word`.
@@ -125,11 +114,7 @@ fn panicked(text: &str) -> Failure<'_> {
     let trace = line_with(text, "goroutine ").unwrap_or(text.len());
     let (details, stack_trace) = text.split_at(trace);
     Failure {
-        kind: if timed_out(message) {
-            FailureKind::Timeout
-        } else {
-            FailureKind::Crash
-        },
+        kind: if timed_out(message) { FailureKind::Timeout } else { FailureKind::Crash },
         message,
         type_name: "panic",
         details: details.trim_end(),
@@ -165,11 +150,7 @@ fn logged(output: &str, from: usize) -> Option<Logged<'_>> {
                 .take_while(|next| continues(next, indent))
                 .map(str::len)
                 .sum::<usize>();
-            return Some(Logged {
-                place,
-                from: at + width,
-                to: at + line.len() + more,
-            });
+            return Some(Logged { place, from: at + width, to: at + line.len() + more });
         }
         at += line.len();
     }
@@ -193,11 +174,7 @@ fn log_place(line: &str) -> Option<(Location<'_>, usize)> {
     let number = rest[..digits].parse().ok()?;
     let text = rest[digits..].strip_prefix(':')?;
     let width = line.len() - text.strip_prefix(' ').unwrap_or(text).len();
-    let place = Location {
-        file: &bare[..stem.len() + 3],
-        line: Some(number),
-        column: None,
-    };
+    let place = Location { file: &bare[..stem.len() + 3], line: Some(number), column: None };
     Some((place, width))
 }
 
@@ -207,9 +184,7 @@ fn message_of(text: &str) -> &str {
     if !first.starts_with("Error Trace:") {
         return first;
     }
-    let error = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("Error:"));
+    let error = text.lines().find_map(|line| line.trim().strip_prefix("Error:"));
     error.map_or(first, str::trim)
 }
 
@@ -233,10 +208,7 @@ mod tests {
             0,
         );
         assert_eq!(failure.message, "receipt differs");
-        assert_eq!(
-            failure.details,
-            "receipt differs\n        got:\n        apple"
-        );
+        assert_eq!(failure.details, "receipt differs\n        got:\n        apple");
         let place = failure.location.map(|place| (place.file, place.line));
         assert_eq!(place, Some(("cart_test.go", Some(17))));
     }
@@ -257,10 +229,7 @@ mod tests {
             "x\npanic: boom [recovered]\n\tpanic: boom\n\ngoroutine 1 [running]:\nmain.f()\n\t/b/a_test.go:3 +0x1\n",
             0,
         );
-        assert_eq!(
-            (failure.kind, failure.message),
-            (FailureKind::Crash, "panic: boom")
-        );
+        assert_eq!((failure.kind, failure.message), (FailureKind::Crash, "panic: boom"));
         assert!(failure.stack_trace.starts_with("goroutine 1"));
         assert_eq!(failure.location.and_then(|place| place.line), Some(3));
     }

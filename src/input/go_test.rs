@@ -77,28 +77,14 @@ impl Test {
             _ => self.name.as_str(),
         };
         let case = Case {
-            id: CaseId {
-                package,
-                suite: List::from(&lineage),
-                name,
-                ..CaseId::default()
-            },
+            id: CaseId { package, suite: List::from(&lineage), name, ..CaseId::default() },
             properties: Pairs::new(&self.properties),
             attachments: Pairs::new(&self.attachments),
             ..Case::default()
         };
-        let attempt = Attempt {
-            outcome,
-            duration,
-            started: self.started,
-            stdout: &output,
-            stderr: "",
-        };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: self.has_run,
-        });
+        let attempt =
+            Attempt { outcome, duration, started: self.started, stdout: &output, stderr: "" };
+        sink.event(&Event::CaseFinished { case, attempt, again: self.has_run });
         self.properties.clear();
         self.attachments.clear();
         (self.is_open, self.has_run, self.subtest_failed) = (false, true, false);
@@ -123,11 +109,7 @@ fn unfinished<'a>(output: &'a str, kind: FailureKind, message: &'a str) -> Failu
     if go_failure::panic_at(output).is_some() {
         return go_failure::explain(output, 0);
     }
-    Failure {
-        kind,
-        message,
-        ..Failure::default()
-    }
+    Failure { kind, message, ..Failure::default() }
 }
 
 /// What becomes of a test without an end; nothing of a benchmark that only groups others.

@@ -203,11 +203,7 @@ impl Test {
         let case = Case {
             id: CaseId {
                 package: "",
-                file: if self.file.is_empty() {
-                    suite_file
-                } else {
-                    &self.file
-                },
+                file: if self.file.is_empty() { suite_file } else { &self.file },
                 suite: lineage,
                 name: &name,
                 parameters: "",
@@ -223,11 +219,7 @@ impl Test {
             started: moment(&self.timestamp),
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
         failed
     }
 
@@ -244,14 +236,12 @@ impl Test {
         // Before 1.10 there is no result.
         let result = self.result.as_deref().unwrap_or("COMPLETED");
         match (self.status.as_str(), result) {
-            ("NOTRUN", _) | (_, "SUPPRESSED") => Outcome::Skipped(Skip {
-                kind: SkipKind::Disabled,
-                reason,
-            }),
-            (_, "SKIPPED") => Outcome::Skipped(Skip {
-                kind: SkipKind::Skipped,
-                reason: split_place(reason).1,
-            }),
+            ("NOTRUN", _) | (_, "SUPPRESSED") => {
+                Outcome::Skipped(Skip { kind: SkipKind::Disabled, reason })
+            }
+            (_, "SKIPPED") => {
+                Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason: split_place(reason).1 })
+            }
             ("RUN", "COMPLETED") => Outcome::Passed,
             _ => Outcome::Failed(Failure {
                 kind: FailureKind::Error,

@@ -11,18 +11,13 @@ pub struct Head<'a> {
 impl<'a> Head<'a> {
     /// Looks at the start of a report.
     pub fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            root: root_tag(text),
-        }
+        Self { text, root: root_tag(text) }
     }
 
     /// The name of the first element, without prefix, if this is XML.
     pub fn root(&self) -> Option<&'a str> {
-        let name = self
-            .root?
-            .split(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/')
-            .next()?;
+        let name =
+            self.root?.split(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/').next()?;
         Some(name.rsplit_once(':').map_or(name, |(_, local)| local))
     }
 
@@ -44,9 +39,7 @@ impl<'a> Head<'a> {
         // A whole object on the first line, and another on the second, is a stream of lines.
         let mut lines = text.lines();
         let first = lines.next()?.trim_end();
-        let second = lines
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default();
+        let second = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
         let is_lines = first.len() > 2
             && first.ends_with('}')
             && serde_json::from_str::<serde::de::IgnoredAny>(first).is_ok()
@@ -56,24 +49,19 @@ impl<'a> Head<'a> {
 
     /// Whether the JSON document has `"key":` somewhere in what can be seen of it.
     pub fn object_has(&self, keys: &[&str]) -> bool {
-        self.object()
-            .is_some_and(|text| keys.iter().all(|key| has_key(text, key)))
+        self.object().is_some_and(|text| keys.iter().all(|key| has_key(text, key)))
     }
 
     /// The lines that are JSON objects. A document that quotes some is no such stream.
     pub fn json_lines(&self) -> impl Iterator<Item = &'a str> {
         let is_xml = self.text.trim_start().starts_with('<');
         let text = if is_xml { "" } else { self.text };
-        text.lines()
-            .map(str::trim)
-            .filter(|line| line.starts_with('{'))
+        text.lines().map(str::trim).filter(|line| line.starts_with('{'))
     }
 
     /// Whether any line is a JSON object with all these keys.
     pub fn line_has(&self, keys: &[&str]) -> bool {
-        self.json_lines()
-            .take(1000)
-            .any(|line| keys.iter().all(|key| has_key(line, key)))
+        self.json_lines().take(1000).any(|line| keys.iter().all(|key| has_key(line, key)))
     }
 }
 
@@ -83,9 +71,7 @@ pub(super) fn has_key(text: &str, key: &str) -> bool {
     while let Some(at) = rest.find(key) {
         let (before, after) = (&rest[..at], &rest[at + key.len()..]);
         if before.ends_with('"')
-            && after
-                .strip_prefix('"')
-                .is_some_and(|after| after.trim_start().starts_with(':'))
+            && after.strip_prefix('"').is_some_and(|after| after.trim_start().starts_with(':'))
         {
             return true;
         }
@@ -105,10 +91,7 @@ fn root_tag(text: &str) -> Option<&str> {
         } else if rest.starts_with("!DOCTYPE") || rest.starts_with("!doctype") {
             let close = rest.find('>')?;
             let end = match rest.find('[').filter(|&open| open < close) {
-                Some(_) => rest
-                    .find("]>")
-                    .map(|at| at + 2)
-                    .or_else(|| rest.find(']'))?,
+                Some(_) => rest.find("]>").map(|at| at + 2).or_else(|| rest.find(']'))?,
                 None => close,
             };
             rest = &rest[end..];

@@ -85,10 +85,7 @@ impl Document {
                 };
                 let lead = std::mem::take(&mut self.lead);
                 if !lead[..start].trim().is_empty() {
-                    sink.note(Note::new(
-                        NoteKind::Noise,
-                        "text before the JSON is passed over",
-                    ));
+                    sink.note(Note::new(NoteKind::Noise, "text before the JSON is passed over"));
                 }
                 self.state = State::Within;
                 self.scan(&lead[start..], sink, &mut take);
@@ -231,16 +228,9 @@ impl Document {
             self.state = State::TooDeep;
             return;
         }
-        let long = if is_array {
-            self.arrays.iter().position(|path| self.is_at(path))
-        } else {
-            None
-        };
-        self.stack.push(Level {
-            is_array,
-            key: String::new(),
-            long,
-        });
+        let long =
+            if is_array { self.arrays.iter().position(|path| self.is_at(path)) } else { None };
+        self.stack.push(Level { is_array, key: String::new(), long });
     }
 
     fn close(
@@ -306,20 +296,13 @@ impl Document {
 
     fn is_at(&self, path: &[&str]) -> bool {
         self.stack.len() == path.len()
-            && self
-                .stack
-                .iter()
-                .zip(path)
-                .all(|(level, key)| !level.is_array && level.key == *key)
+            && self.stack.iter().zip(path).all(|(level, key)| !level.is_array && level.key == *key)
     }
 
     fn after(&mut self, text: &str, sink: &mut dyn Sink) {
         if !self.trailing && !text.trim().is_empty() {
             self.trailing = true;
-            sink.note(Note::new(
-                NoteKind::Noise,
-                "text after the JSON is passed over",
-            ));
+            sink.note(Note::new(NoteKind::Noise, "text after the JSON is passed over"));
         }
     }
 }
@@ -417,9 +400,7 @@ pub(super) fn plain(raw: &RawValue) -> String {
 
 /// `raw` with what `serde_json` refuses but tools write repaired: half surrogate pairs, raw controls.
 pub(super) fn repair(raw: &str) -> Cow<'_, str> {
-    let has_control = raw
-        .bytes()
-        .any(|byte| byte < b' ' && !byte.is_ascii_whitespace());
+    let has_control = raw.bytes().any(|byte| byte < b' ' && !byte.is_ascii_whitespace());
     let has_surrogate = raw.contains("\\ud") || raw.contains("\\uD");
     if !has_control && !has_surrogate {
         return Cow::Borrowed(raw);
@@ -454,9 +435,7 @@ pub(super) fn repair(raw: &str) -> Cow<'_, str> {
 /// The surrogate that an escape at the start of `text` stands for.
 fn surrogate(text: &str) -> Option<u32> {
     let hex = text.strip_prefix("\\u")?.get(..4)?;
-    u32::from_str_radix(hex, 16)
-        .ok()
-        .filter(|code| (0xd800..0xe000).contains(code))
+    u32::from_str_radix(hex, 16).ok().filter(|code| (0xd800..0xe000).contains(code))
 }
 
 #[cfg(test)]
@@ -475,9 +454,8 @@ mod tests {
         let mut rest = text;
         while !rest.is_empty() {
             let (head, tail) = rest.split_at(rest.ceil_char_boundary(piece.min(rest.len())));
-            document.feed(head, &mut Quiet, |array, raw, _| {
-                elements.push(format!("{array}:{raw}"))
-            });
+            document
+                .feed(head, &mut Quiet, |array, raw, _| elements.push(format!("{array}:{raw}")));
             rest = tail;
         }
         (elements, document.finish())
@@ -491,11 +469,7 @@ mod tests {
         for piece in [1, 2, 3, 7, 1000] {
             let (elements, skeleton) = split(text, piece);
             let trimmed: Vec<_> = elements.iter().map(|e| e.trim_end()).collect();
-            assert_eq!(
-                trimmed,
-                [r#"0:{"n":"ü\"]"}"#, "0:7", "0:[1,[2]]", r#"0:"s""#],
-                "{piece}"
-            );
+            assert_eq!(trimmed, [r#"0:{"n":"ü\"]"}"#, "0:7", "0:[1,[2]]", r#"0:"s""#], "{piece}");
             let expected = r#"{"a":[1,{"b":"]"}],"r":{"tests":[],"z":"\\"},"x":[]}"#;
             assert_eq!(skeleton.as_deref(), Ok(expected), "{piece}");
         }

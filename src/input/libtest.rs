@@ -26,10 +26,7 @@ impl Binary {
             return None;
         }
         if let Some(package) = bare.strip_prefix("Doc-tests ") {
-            return Some(Self {
-                package: package.trim().to_owned(),
-                file: String::new(),
-            });
+            return Some(Self { package: package.trim().to_owned(), file: String::new() });
         }
         let rest = bare.strip_prefix("Running ")?.trim_end();
         let (what, path) = match rest.rsplit_once(" (") {
@@ -37,10 +34,7 @@ impl Binary {
             None => ("", rest),
         };
         let file = what.strip_prefix("unittests").unwrap_or(what).trim();
-        Some(Self {
-            package: program_name(path)?.to_owned(),
-            file: file.to_owned(),
-        })
+        Some(Self { package: program_name(path)?.to_owned(), file: file.to_owned() })
     }
 }
 
@@ -87,17 +81,8 @@ pub(super) fn emit(
         line,
         ..Case::default()
     };
-    let attempt = Attempt {
-        outcome,
-        duration,
-        stdout,
-        ..Attempt::default()
-    };
-    sink.event(&Event::CaseFinished {
-        case,
-        attempt,
-        again,
-    });
+    let attempt = Attempt { outcome, duration, stdout, ..Attempt::default() };
+    sink.event(&Event::CaseFinished { case, attempt, again });
 }
 
 /// `src/lib.rs - total (line 12)`: its file, its item and its line.
@@ -106,11 +91,7 @@ fn documentation_test(name: &str) -> Option<(&str, &str, Option<u32>)> {
     let number = number.parse().ok()?;
     let (file, item) = rest.split_once(" - ")?;
     let item = item.trim();
-    Some((
-        file,
-        if item.is_empty() { file } else { item },
-        Some(number),
-    ))
+    Some((file, if item.is_empty() { file } else { item }, Some(number)))
 }
 
 /// A test's name without what libtest's text adds to it.
@@ -204,11 +185,7 @@ fn panic_in(text: &str) -> Option<Panic<'_>> {
     if let Some(quoted) = rest.strip_prefix('\'') {
         let end = quoted.find("', ")?;
         let after = quoted[end + 3..].lines().next().unwrap_or_default();
-        return Some(Panic {
-            thread,
-            message: &quoted[..end],
-            place: failure::place_in(after),
-        });
+        return Some(Panic { thread, message: &quoted[..end], place: failure::place_in(after) });
     }
     let message = rest.get(place.len() + 1..).unwrap_or_default();
     Some(Panic {
@@ -311,10 +288,7 @@ mod tests {
             ("   Doc-tests cart", "cart", ""),
         ] {
             let binary = Binary::announced(line).unwrap();
-            assert_eq!(
-                (binary.package.as_str(), binary.file.as_str()),
-                (package, file)
-            );
+            assert_eq!((binary.package.as_str(), binary.file.as_str()), (package, file));
         }
         assert_eq!(Binary::announced("Running late"), None);
         assert_eq!(Binary::announced("  Running late (again)"), None);

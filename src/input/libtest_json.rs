@@ -61,8 +61,7 @@ impl InputFormat for LibtestJson {
 
 /// Where an event starts in a line; text without a line end may stand before it.
 fn event_start(line: &str) -> Option<usize> {
-    line.find("{ \"type\": \"")
-        .or_else(|| line.find("{\"type\":\""))
+    line.find("{ \"type\": \"").or_else(|| line.find("{\"type\":\""))
 }
 
 #[derive(Default)]
@@ -74,8 +73,7 @@ struct LibtestJsonParser {
 impl Parser for LibtestJsonParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .feed(text, sink, |line, _, sink| state.line(line, sink));
+        self.lines.feed(text, sink, |line, _, sink| state.line(line, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -231,15 +229,9 @@ impl State {
     fn test_ended(&mut self, event: &Line<'_>, sink: &mut dyn Sink) {
         let (name, attempts) = self.without_attempt(&event.name);
         self.look_at_name(name, sink);
-        let printed = self
-            .open
-            .remove(name)
-            .map_or_else(String::new, |mut text| text.take());
-        let output = if event.stdout.is_empty() {
-            printed
-        } else {
-            event.stdout.clone().into_owned()
-        };
+        let printed = self.open.remove(name).map_or_else(String::new, |mut text| text.take());
+        let output =
+            if event.stdout.is_empty() { printed } else { event.stdout.clone().into_owned() };
         let (prefix, own) = nextest_name(name).unwrap_or(("", name));
         let plain = strip_ansi(&output);
         let outcome = outcome_of(event, own, &plain);
@@ -255,21 +247,9 @@ impl State {
                 ..Failure::default()
             };
             let again = attempt > 1;
-            emit(
-                &binary,
-                own,
-                Outcome::Failed(failure),
-                (None, "", again),
-                sink,
-            );
+            emit(&binary, own, Outcome::Failed(failure), (None, "", again), sink);
         }
-        emit(
-            &binary,
-            own,
-            outcome,
-            (duration, &output, attempts > 1),
-            sink,
-        );
+        emit(&binary, own, outcome, (duration, &output, attempts > 1), sink);
     }
 
     /// The name without nextest's `#2`, and how many attempts there were.
@@ -306,10 +286,7 @@ impl State {
 
     fn binary_of(&self, prefix: &str) -> Binary {
         if !prefix.is_empty() {
-            return Binary {
-                package: binary_id(prefix),
-                file: String::new(),
-            };
+            return Binary { package: binary_id(prefix), file: String::new() };
         }
         let suite = self.suites.last();
         suite.map_or_else(Binary::default, |suite| suite.binary.clone())
@@ -334,13 +311,7 @@ impl State {
                 self.open.remove(&name);
                 let (prefix, own) = nextest_name(&name).unwrap_or(("", &name));
                 let outcome = Outcome::Skipped(Skip::default());
-                emit(
-                    &self.binary_or(&suite, prefix),
-                    own,
-                    outcome,
-                    (None, "", false),
-                    sink,
-                );
+                emit(&self.binary_or(&suite, prefix), own, outcome, (None, "", false), sink);
             } else {
                 crashed = true;
                 self.crash(&name, &suite, sink);
@@ -370,36 +341,23 @@ impl State {
 
     /// The open tests of the suite that ends: by its prefix, or by that of the last test.
     fn open_tests(&self, prefix: &str) -> Vec<String> {
-        let prefix = if prefix.is_empty() && !self.suites.is_empty() {
-            &self.last_prefix
-        } else {
-            prefix
-        };
+        let prefix =
+            if prefix.is_empty() && !self.suites.is_empty() { &self.last_prefix } else { prefix };
         if prefix.is_empty() {
             return self.open.keys().cloned().collect();
         }
         let start = format!("{prefix}$");
         let from = self.open.range(start.clone()..);
-        from.map(|(name, _)| name)
-            .take_while(|name| name.starts_with(&start))
-            .cloned()
-            .collect()
+        from.map(|(name, _)| name).take_while(|name| name.starts_with(&start)).cloned().collect()
     }
 
     fn binary_or(&self, suite: &Suite, prefix: &str) -> Binary {
-        if prefix.is_empty() {
-            suite.binary.clone()
-        } else {
-            self.binary_of(prefix)
-        }
+        if prefix.is_empty() { suite.binary.clone() } else { self.binary_of(prefix) }
     }
 
     /// A test that started and did not end.
     fn crash(&mut self, name: &str, suite: &Suite, sink: &mut dyn Sink) {
-        let output = self
-            .open
-            .remove(name)
-            .map_or_else(String::new, |mut text| text.take());
+        let output = self.open.remove(name).map_or_else(String::new, |mut text| text.take());
         self.seen_event = true;
         let (prefix, own) = nextest_name(name).unwrap_or(("", name));
         let failure = Failure {
@@ -408,13 +366,7 @@ impl State {
             ..Failure::default()
         };
         let binary = self.binary_or(suite, prefix);
-        emit(
-            &binary,
-            own,
-            Outcome::Failed(failure),
-            (None, &output, false),
-            sink,
-        );
+        emit(&binary, own, Outcome::Failed(failure), (None, &output, false), sink);
     }
 
     /// Ends the suites that have no end.
@@ -453,10 +405,7 @@ impl State {
 }
 
 fn tool(framework: &str, sink: &mut dyn Sink) {
-    sink.event(&Event::Tool(Tool {
-        framework,
-        ..Tool::default()
-    }));
+    sink.event(&Event::Tool(Tool { framework, ..Tool::default() }));
 }
 
 /// Splits nextest's `crate::binary$test`.
@@ -476,11 +425,7 @@ fn binary_id(prefix: &str) -> String {
 }
 
 fn outcome_of<'a>(event: &'a Line<'_>, name: &str, output: &'a str) -> Outcome<'a> {
-    let reason: &str = if event.reason.is_empty() {
-        &event.message
-    } else {
-        &event.reason
-    };
+    let reason: &str = if event.reason.is_empty() { &event.message } else { &event.reason };
     let skipped = |kind| Outcome::Skipped(Skip { kind, reason });
     match event.event.as_ref() {
         "ok" => Outcome::Passed,
@@ -501,11 +446,7 @@ fn outcome_of<'a>(event: &'a Line<'_>, name: &str, output: &'a str) -> Outcome<'
             } else {
                 "it ended in a way that is not known"
             };
-            Outcome::Failed(Failure {
-                kind,
-                message,
-                ..Failure::default()
-            })
+            Outcome::Failed(Failure { kind, message, ..Failure::default() })
         }
     }
 }

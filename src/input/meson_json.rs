@@ -87,29 +87,16 @@ fn line(line: &str, number: u64, sink: &mut dyn Sink) {
         return;
     };
     let (suites, package, name) = split_name(&test.name);
-    let suites: Vec<&str> = suites
-        .split('+')
-        .filter(|suite| !suite.is_empty())
-        .collect();
+    let suites: Vec<&str> = suites.split('+').filter(|suite| !suite.is_empty()).collect();
     let command = test.command.join(" ");
     let properties = ["command", command.as_str()];
-    let (stdout, stderr) = (
-        test.stdout.as_deref().unwrap_or_default(),
-        test.stderr.as_deref().unwrap_or_default(),
-    );
+    let (stdout, stderr) =
+        (test.stdout.as_deref().unwrap_or_default(), test.stderr.as_deref().unwrap_or_default());
     let message = message(&test.result, test.returncode);
     let case = Case {
-        id: CaseId {
-            package,
-            name,
-            ..CaseId::default()
-        },
+        id: CaseId { package, name, ..CaseId::default() },
         tags: List::from(&suites),
-        properties: if command.is_empty() {
-            Pairs::default()
-        } else {
-            Pairs::new(&properties[..])
-        },
+        properties: if command.is_empty() { Pairs::default() } else { Pairs::new(&properties[..]) },
         ..Case::default()
     };
     let attempt = Attempt {
@@ -119,11 +106,7 @@ fn line(line: &str, number: u64, sink: &mut dyn Sink) {
         stdout,
         stderr,
     };
-    sink.event(&Event::CaseFinished {
-        case,
-        attempt,
-        again: false,
-    });
+    sink.event(&Event::CaseFinished { case, attempt, again: false });
 }
 
 /// Suites, project and name of `suite+suite - project:name` or, newer, `project:suite+suite / name`.

@@ -39,9 +39,7 @@ impl InputFormat for MochaJson {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.object().is_some_and(|text| {
-            ["stats", "tests", "passes", "pending", "failures"]
-                .iter()
-                .all(|key| has_key(text, key))
+            ["stats", "tests", "passes", "pending", "failures"].iter().all(|key| has_key(text, key))
                 && !super::mochawesome::is_mochawesome(text)
         })
     }
@@ -276,12 +274,7 @@ impl State {
             again = tell_earlier(&case, test.current_retry, sink);
         }
         let problem = Problem::new(test.err);
-        let silent = |message| {
-            Outcome::Failed(Failure {
-                message,
-                ..Failure::default()
-            })
-        };
+        let silent = |message| Outcome::Failed(Failure { message, ..Failure::default() });
         let outcome = match known {
             Known::Passed => Outcome::Passed,
             Known::Pending => Outcome::Skipped(Skip::default()),
@@ -296,11 +289,7 @@ impl State {
             duration: test.duration.and_then(number::from_millis),
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again });
     }
 
     /// What the document counts against what is in it.
@@ -351,15 +340,8 @@ fn tell_earlier(case: &Case<'_>, retries: u64, sink: &mut dyn Sink) -> bool {
         ..Failure::default()
     };
     for index in 0..retries.min(MAX_ATTEMPTS) {
-        let attempt = Attempt {
-            outcome: Outcome::Failed(failure),
-            ..Attempt::default()
-        };
-        sink.event(&Event::CaseFinished {
-            case: *case,
-            attempt,
-            again: index > 0,
-        });
+        let attempt = Attempt { outcome: Outcome::Failed(failure), ..Attempt::default() };
+        sink.event(&Event::CaseFinished { case: *case, attempt, again: index > 0 });
     }
     retries > 0
 }
@@ -394,17 +376,11 @@ struct Problem {
 impl Problem {
     fn new(raw: Option<&RawValue>) -> Self {
         let json = raw.map_or("{}", RawValue::get);
-        let thrown = serde_json::from_str(json).unwrap_or_else(|_| Thrown {
-            message: Text(json.into()),
-            ..Thrown::default()
-        });
+        let thrown = serde_json::from_str(json)
+            .unwrap_or_else(|_| Thrown { message: Text(json.into()), ..Thrown::default() });
         let is_timeout = thrown.code.map(RawValue::get) == Some("\"ERR_MOCHA_TIMEOUT\"");
         Self {
-            kind: if is_timeout {
-                FailureKind::Timeout
-            } else {
-                FailureKind::Failure
-            },
+            kind: if is_timeout { FailureKind::Timeout } else { FailureKind::Failure },
             name: thrown.name.0.into_owned(),
             message: strip_ansi(&thrown.message).trim_end().to_owned(),
             stack: strip_ansi(&thrown.stack).into_owned(),
@@ -427,11 +403,7 @@ impl Problem {
                 message
             },
             details,
-            type_name: if self.name.is_empty() {
-                from_stack.type_name
-            } else {
-                &self.name
-            },
+            type_name: if self.name.is_empty() { from_stack.type_name } else { &self.name },
             expected: self.expected.as_deref().or(from_stack.expected),
             actual: self.actual.as_deref().or(from_stack.actual),
             ..from_stack
@@ -453,10 +425,7 @@ mod tests {
                 let outcome = match attempt.outcome {
                     Outcome::Passed => "passed",
                     Outcome::Failed(_) => "failed",
-                    Outcome::Skipped(Skip {
-                        kind: SkipKind::Skipped,
-                        ..
-                    }) => "skipped",
+                    Outcome::Skipped(Skip { kind: SkipKind::Skipped, .. }) => "skipped",
                     _ => "other",
                 };
                 self.0.push(format!("{} {outcome}", case.id.name));
@@ -479,10 +448,7 @@ mod tests {
         let whole = format!(
             r#"{{"tests":[{a},{b},{c},{d}],"pending":[{b}],"failures":[{c}],"passes":[{a}]}}"#
         );
-        assert_eq!(
-            read(&whole),
-            ["a passed", "b skipped", "c failed", "d failed"]
-        );
+        assert_eq!(read(&whole), ["a passed", "b skipped", "c failed", "d failed"]);
         let turned =
             format!(r#"{{"passes":[{a}],"failures":[{c}],"pending":[{b}],"tests":[{a},{b},{c}]}}"#);
         assert_eq!(read(&turned), ["a passed", "b skipped", "c failed"]);

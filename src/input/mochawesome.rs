@@ -211,12 +211,7 @@ impl Test<'_> {
         };
         let context = Context::new(&self.context);
         let case = Case {
-            id: CaseId {
-                file,
-                suite: List::from(lineage),
-                name: &self.title,
-                ..CaseId::default()
-            },
+            id: CaseId { file, suite: List::from(lineage), name: &self.title, ..CaseId::default() },
             properties: Pairs::new(&context.properties),
             attachments: Pairs::new(&context.attachments),
             ..Case::default()
@@ -226,22 +221,14 @@ impl Test<'_> {
             duration: self.duration.and_then(number::from_millis),
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     fn error(&self, file: &str) -> RunError {
         let texts = self.err.texts();
         let message = format!("{}: {}", &*self.title, texts.failure(false).message);
         RunError::new(RunErrorKind::Setup, message)
-            .with_details(if texts.stack.is_empty() {
-                texts.message
-            } else {
-                texts.stack
-            })
+            .with_details(if texts.stack.is_empty() { texts.message } else { texts.stack })
             .in_scope(file)
     }
 }
@@ -251,11 +238,7 @@ impl Thrown<'_> {
         let message = strip_ansi(&self.message).into_owned();
         let (_, rest) = failure::first_paragraph(&message);
         let diff = strip_ansi(&self.diff);
-        let gap = if rest.is_empty() || diff.is_empty() {
-            ""
-        } else {
-            "\n\n"
-        };
+        let gap = if rest.is_empty() || diff.is_empty() { "" } else { "\n\n" };
         Texts {
             details: format!("{rest}{gap}{}", diff.trim_end()),
             stack: strip_ansi(&self.estack).into_owned(),
@@ -273,11 +256,7 @@ struct Texts {
 
 impl Texts {
     fn failure(&self, timed_out: bool) -> Failure<'_> {
-        let kind = if timed_out {
-            FailureKind::Timeout
-        } else {
-            FailureKind::Failure
-        };
+        let kind = if timed_out { FailureKind::Timeout } else { FailureKind::Failure };
         let from_stack = failure::from_text(kind, &self.stack);
         let message = match failure::first_paragraph(&self.message).0 {
             "" => from_stack.message,
@@ -329,11 +308,7 @@ impl Context {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let target = if is_media(&text) {
-            &mut self.attachments
-        } else {
-            &mut self.properties
-        };
+        let target = if is_media(&text) { &mut self.attachments } else { &mut self.properties };
         target.extend([title, text]);
     }
 }
@@ -362,10 +337,8 @@ impl Counts {
             let message = "the report counts failures, but none of its tests failed";
             return sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
-        let claims = [
-            (stats.passes, self.passed, "passes"),
-            (stats.failures, self.failed, "failures"),
-        ];
+        let claims =
+            [(stats.passes, self.passed, "passes"), (stats.failures, self.failed, "failures")];
         for (claimed, read, what) in claims {
             if let Some(claimed) = claimed.filter(|&claimed| claimed != read) {
                 let message = format!("the report counts {claimed} {what}, but has {read}");

@@ -154,34 +154,20 @@ pub struct Reader {
 
 enum State {
     Sniffing(Vec<u8>),
-    Reading {
-        decoder: Decoder,
-        format: &'static dyn InputFormat,
-        parser: Box<dyn Parser>,
-    },
+    Reading { decoder: Decoder, format: &'static dyn InputFormat, parser: Box<dyn Parser> },
     Unknown(Unknown),
 }
 
 impl Reader {
     /// A reader for a report of this format, or of one that is told from its content.
     pub fn new(given: Option<&'static dyn InputFormat>) -> Self {
-        Self {
-            given,
-            state: State::Sniffing(Vec::new()),
-        }
+        Self { given, state: State::Sniffing(Vec::new()) }
     }
 
     /// A reader for a live stream of this format, which must not wait for more bytes than there are.
     pub fn live(format: &'static dyn InputFormat) -> Self {
-        let state = State::Reading {
-            decoder: Decoder::utf8(),
-            format,
-            parser: format.parser(),
-        };
-        Self {
-            given: Some(format),
-            state,
-        }
+        let state = State::Reading { decoder: Decoder::utf8(), format, parser: format.parser() };
+        Self { given: Some(format), state }
     }
 
     /// Reads some bytes.
@@ -193,9 +179,9 @@ impl Reader {
                     self.decide(sink);
                 }
             }
-            State::Reading {
-                decoder, parser, ..
-            } => parser.feed(decoder.decode(bytes, sink), sink),
+            State::Reading { decoder, parser, .. } => {
+                parser.feed(decoder.decode(bytes, sink), sink)
+            }
             State::Unknown(_) => {}
         }
     }
@@ -224,11 +210,7 @@ impl Reader {
     pub fn finish(mut self, sink: &mut dyn Sink) -> Result<(), Unknown> {
         self.settle(sink);
         match self.state {
-            State::Reading {
-                mut decoder,
-                mut parser,
-                ..
-            } => {
+            State::Reading { mut decoder, mut parser, .. } => {
                 let last = decoder.finish(sink);
                 if !last.is_empty() {
                     parser.feed(last, sink);
@@ -255,17 +237,10 @@ impl Reader {
         };
         let mut parser = format.parser();
         self.state = {
-            let tool = crate::event::Tool {
-                framework: format.framework(),
-                ..Default::default()
-            };
+            let tool = crate::event::Tool { framework: format.framework(), ..Default::default() };
             sink.event(&crate::event::Event::Tool(tool));
             parser.feed(&text, sink);
-            State::Reading {
-                decoder,
-                format,
-                parser,
-            }
+            State::Reading { decoder, format, parser }
         };
     }
 }

@@ -18,13 +18,7 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
     if text.contains(':') {
         return clock(text);
     }
-    for (unit, scale) in [
-        ("ms", 1e-3),
-        ("µs", 1e-6),
-        ("us", 1e-6),
-        ("ns", 1e-9),
-        ("s", 1.0),
-    ] {
+    for (unit, scale) in [("ms", 1e-3), ("µs", 1e-6), ("us", 1e-6), ("ns", 1e-9), ("s", 1.0)] {
         if let Some(number) = text.strip_suffix(unit) {
             return from_float(decimal(number.trim_end())? * scale);
         }

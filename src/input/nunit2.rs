@@ -210,10 +210,8 @@ impl State {
         let Some(suite) = self.suites.pop() else {
             return;
         };
-        let bad = matches!(
-            suite.result.as_str(),
-            "Error" | "Failure" | "NotRunnable" | "Cancelled"
-        );
+        let bad =
+            matches!(suite.result.as_str(), "Error" | "Failure" | "NotRunnable" | "Cancelled");
         let mut failures = suite.failures;
         if bad && failures == 0 && whole {
             failures = 1;
@@ -277,11 +275,7 @@ impl State {
 
     /// Where the fixture's set-up failed, only the fixture has the trace.
     fn inherit_trouble(&mut self) {
-        if self
-            .case
-            .trouble
-            .message
-            .starts_with("TestFixtureSetUp failed")
+        if self.case.trouble.message.starts_with("TestFixtureSetUp failed")
             && let Some(suite) = self.suites.last()
         {
             self.case.trouble.add_message(&suite.trouble.message);
@@ -314,28 +308,14 @@ impl State {
             .map(String::as_str)
             .collect();
         let case = Case {
-            id: CaseId {
-                package,
-                file: "",
-                suite: List::from(&self.lineage),
-                name,
-                parameters,
-            },
+            id: CaseId { package, file: "", suite: List::from(&self.lineage), name, parameters },
             line: None,
             tags: List::from(&tags),
             properties: Pairs::new(&self.case.properties),
             attachments: Pairs::default(),
         };
-        let attempt = Attempt {
-            outcome,
-            duration: self.case.duration,
-            ..Attempt::default()
-        };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        let attempt = Attempt { outcome, duration: self.case.duration, ..Attempt::default() };
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
         failed
     }
 
@@ -343,11 +323,7 @@ impl State {
     fn class(&self) -> String {
         let mut class = String::new();
         for name in &self.lineage {
-            let longer = if class.is_empty() {
-                name.clone()
-            } else {
-                format!("{class}.{name}")
-            };
+            let longer = if class.is_empty() { name.clone() } else { format!("{class}.{name}") };
             let fits = self.case.name.strip_prefix(&longer);
             if fits.is_some_and(|rest| rest.starts_with('.')) {
                 class = longer;

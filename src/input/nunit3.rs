@@ -195,10 +195,7 @@ impl Handler for State {
 
 impl State {
     fn open_run(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
-        let mut tool = Tool {
-            framework: Nunit3.framework(),
-            ..Tool::default()
-        };
+        let mut tool = Tool { framework: Nunit3.framework(), ..Tool::default() };
         for (key, value) in tag.attributes() {
             let value = unescape(value, sink);
             let count = || value.trim().parse::<u64>().ok();
@@ -263,18 +260,10 @@ impl State {
         } else {
             &suite.reason
         };
-        let kind = if suite.label == "Invalid" {
-            RunErrorKind::Load
-        } else {
-            RunErrorKind::Setup
-        };
+        let kind = if suite.label == "Invalid" { RunErrorKind::Load } else { RunErrorKind::Setup };
         let failure = suite.trouble.failure(FailureKind::Error, fallback);
         let details = format!("{}\n{}", failure.message, failure.stack_trace);
-        let scope = if suite.class.is_empty() {
-            &suite.name
-        } else {
-            &suite.class
-        };
+        let scope = if suite.class.is_empty() { &suite.name } else { &suite.class };
         self.run_errors += 1;
         let error = RunError::new(kind, failure.message).with_details(details.trim_end());
         sink.error(error.in_scope(dotnet::file_name(scope)));
@@ -349,13 +338,7 @@ impl State {
             .map(String::as_str)
             .collect();
         let case = Case {
-            id: CaseId {
-                package,
-                file: "",
-                suite: List::from(&self.lineage),
-                name,
-                parameters,
-            },
+            id: CaseId { package, file: "", suite: List::from(&self.lineage), name, parameters },
             line: None,
             tags: List::from(&tags),
             properties: Pairs::new(&self.case.properties),
@@ -368,11 +351,7 @@ impl State {
             stdout: &self.case.stdout,
             stderr: "",
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
         self.cases += 1;
         self.failures += u64::from(failed);
         if let Some(suite) = self.suites.last_mut() {
@@ -405,11 +384,7 @@ impl State {
         let what = std::mem::take(&mut self.collecting);
         let text = self.text.take();
         let (trouble, reason, stdout) = match (self.in_case, self.suites.last_mut()) {
-            (true, _) => (
-                &mut self.case.trouble,
-                &mut self.case.reason,
-                &mut self.case.stdout,
-            ),
+            (true, _) => (&mut self.case.trouble, &mut self.case.reason, &mut self.case.stdout),
             (false, Some(suite)) => (&mut suite.trouble, &mut suite.reason, &mut suite.stdout),
             (false, None) => return,
         };

@@ -27,12 +27,7 @@ impl<'a> NodeId<'a> {
         let (file, rest) = path.split_once("::").unwrap_or((path, ""));
         let mut suite: Vec<&str> = rest.split("::").collect();
         let name = suite.pop().filter(|name| !name.is_empty()).unwrap_or(file);
-        Self {
-            file,
-            suite,
-            name,
-            parameters,
-        }
+        Self { file, suite, name, parameters }
     }
 
     /// The keywords that are markers rather than the names of the test and what is around it.
@@ -54,9 +49,7 @@ impl<'a> NodeId<'a> {
                 || ["pytestmark", "parametrize", "usefixtures"].contains(&word)
         };
         let words = keywords.iter().take(kept).map(String::as_str);
-        words
-            .filter(|word| !is_name(word) && !is_inner(word))
-            .collect()
+        words.filter(|word| !is_name(word) && !is_inner(word)).collect()
     }
 }
 
@@ -112,18 +105,11 @@ pub(super) struct Problem {
 impl Problem {
     /// A problem of which only the text is known.
     pub(super) fn from_text(text: &str) -> Self {
-        Self {
-            text: strip_ansi(text).into_owned(),
-            ..Self::default()
-        }
+        Self { text: strip_ansi(text).into_owned(), ..Self::default() }
     }
 
     fn message(&self) -> &str {
-        if self.message.is_empty() {
-            headline(&self.text)
-        } else {
-            &self.message
-        }
+        if self.message.is_empty() { headline(&self.text) } else { &self.message }
     }
 
     fn trace(&self) -> String {
@@ -162,11 +148,8 @@ pub(super) fn headline(text: &str) -> &str {
         (!rest.is_empty() && !rest.starts_with("File \"")).then_some(rest)
     });
     let is_name = |line: &&str| line.contains("Error") || line.contains("Exception");
-    let last = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("E "))
-        .map(str::trim)
-        .rfind(is_name);
+    let last =
+        text.lines().filter_map(|line| line.strip_prefix("E ")).map(str::trim).rfind(is_name);
     let plain = || {
         let lines = text.lines().map(str::trim);
         let mut words = lines.filter(|line| !line.is_empty() && !line.starts_with("[gw"));
@@ -183,14 +166,8 @@ fn exception_type(message: &str) -> &str {
     let name = message.split([':', '\n']).next().unwrap_or_default();
     let is_name = !name.is_empty()
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
-    if is_name && name.len() < message.len() {
-        name
-    } else {
-        ""
-    }
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+    if is_name && name.len() < message.len() { name } else { "" }
 }
 
 /// The sides of a plain `assert a == b`: pytest itself takes the left one for what was there.
@@ -226,10 +203,7 @@ impl Tried {
         let (details, trace) = self.texts();
         let outcome = match (self.problems.first(), &self.skipped) {
             (Some((_, first)), _) => Outcome::Failed(self.failure(first, &details, &trace)),
-            (None, Some((kind, reason))) => Outcome::Skipped(Skip {
-                kind: *kind,
-                reason,
-            }),
+            (None, Some((kind, reason))) => Outcome::Skipped(Skip { kind: *kind, reason }),
             (None, None) if self.not_called => Outcome::NotRun,
             (None, None) => Outcome::Passed,
         };
@@ -240,11 +214,7 @@ impl Tried {
             stdout: &self.stdout,
             stderr: &self.stderr,
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again });
     }
 
     pub(super) fn is_failure(&self) -> bool {
@@ -323,9 +293,7 @@ pub(super) fn collect_error(id: &str, text: &str) -> RunError {
         "" => "it could not be collected",
         line => line,
     };
-    RunError::new(RunErrorKind::Load, message.to_owned())
-        .with_details(text)
-        .in_scope(id)
+    RunError::new(RunErrorKind::Load, message.to_owned()).with_details(text).in_scope(id)
 }
 
 /// What pytest's exit status says that neither cases nor errors explain.
@@ -335,18 +303,13 @@ pub(super) fn check_status(status: i64, failures: u64, run_errors: u64, sink: &m
             RunErrorKind::Contradiction,
             "pytest says that tests failed (exit status 1), but none did",
         ),
-        2 if run_errors == 0 => (
-            RunErrorKind::BailOut,
-            "pytest was interrupted (exit status 2)",
-        ),
-        3 if run_errors == 0 => (
-            RunErrorKind::Crash,
-            "pytest had an internal error (exit status 3)",
-        ),
-        4 if run_errors == 0 => (
-            RunErrorKind::Load,
-            "pytest was called in a wrong way (exit status 4)",
-        ),
+        2 if run_errors == 0 => (RunErrorKind::BailOut, "pytest was interrupted (exit status 2)"),
+        3 if run_errors == 0 => {
+            (RunErrorKind::Crash, "pytest had an internal error (exit status 3)")
+        }
+        4 if run_errors == 0 => {
+            (RunErrorKind::Load, "pytest was called in a wrong way (exit status 4)")
+        }
         0..=5 => return,
         _ if failures > 0 || run_errors > 0 => return,
         _ => (
@@ -384,16 +347,7 @@ mod tests {
     #[test]
     fn markers_are_told_from_names() {
         let id = NodeId::new("tests/test_a.py::TestB::test_c[1]");
-        let words = [
-            "test_c[1]",
-            "slow",
-            "parametrize",
-            "TestB",
-            "test_a.py",
-            "tests",
-            "root",
-            "",
-        ];
+        let words = ["test_c[1]", "slow", "parametrize", "TestB", "test_a.py", "tests", "root", ""];
         let keywords = words.map(str::to_owned);
         assert_eq!(id.markers(&keywords), ["slow"]);
     }

@@ -58,12 +58,11 @@ struct State {
 impl Parser for PytestJsonParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.document
-            .feed(text, sink, |array, raw, sink| match array {
-                0 => state.test(&json::repair(raw), sink),
-                1 => state.collector(&json::repair(raw), sink),
-                _ => {}
-            });
+        self.document.feed(text, sink, |array, raw, sink| match array {
+            0 => state.test(&json::repair(raw), sink),
+            1 => state.collector(&json::repair(raw), sink),
+            _ => {}
+        });
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -185,10 +184,7 @@ impl State {
         match collector.outcome.as_str() {
             "failed" => {
                 self.run_errors += 1;
-                sink.error(pytest::collect_error(
-                    &collector.nodeid,
-                    &collector.longrepr,
-                ));
+                sink.error(pytest::collect_error(&collector.nodeid, &collector.longrepr));
             }
             "skipped" => {
                 let id = NodeId::new(&collector.nodeid);
@@ -238,10 +234,7 @@ impl State {
 
 impl Test<'_> {
     fn tried(&self) -> Tried {
-        let mut tried = Tried {
-            is_error: self.outcome == "error",
-            ..Tried::default()
-        };
+        let mut tried = Tried { is_error: self.outcome == "error", ..Tried::default() };
         for (when, stage) in [
             (When::Setup, &self.setup),
             (When::Call, &self.call),
@@ -300,9 +293,7 @@ impl Stage<'_> {
     fn problem(&self) -> Problem {
         let crash = self.crash.as_ref();
         Problem {
-            message: crash.map_or(String::new(), |crash| {
-                strip_ansi(&crash.message).into_owned()
-            }),
+            message: crash.map_or(String::new(), |crash| strip_ansi(&crash.message).into_owned()),
             text: strip_ansi(&self.longrepr).into_owned(),
             frames: self.traceback.iter().map(Place::frame).collect(),
             crash: crash.map(Place::frame),
@@ -322,20 +313,13 @@ impl Place {
 
 fn moment(seconds: f64) -> Option<Timestamp> {
     let since_epoch = number::from_float(seconds)?;
-    i64::try_from(since_epoch.as_nanos())
-        .ok()
-        .map(Timestamp::from_nanos)
+    i64::try_from(since_epoch.as_nanos()).ok().map(Timestamp::from_nanos)
 }
 
 /// The reason in `('/builds/test_a.py', 37, 'Skipped: no coupons yet')`.
 fn skip_reason(text: &str) -> String {
-    let reason = text
-        .split_once("Skipped: ")
-        .map_or(text, |(_, reason)| reason);
-    let reason = reason
-        .strip_suffix("')")
-        .or_else(|| reason.strip_suffix("\")"))
-        .unwrap_or(reason);
+    let reason = text.split_once("Skipped: ").map_or(text, |(_, reason)| reason);
+    let reason = reason.strip_suffix("')").or_else(|| reason.strip_suffix("\")")).unwrap_or(reason);
     strip_ansi(reason).into_owned()
 }
 

@@ -138,11 +138,7 @@ impl State {
             id: CaseId {
                 package: "",
                 file,
-                suite: if group.is_empty() {
-                    List::EMPTY
-                } else {
-                    List::from(lineage.as_slice())
-                },
+                suite: if group.is_empty() { List::EMPTY } else { List::from(lineage.as_slice()) },
                 name,
                 parameters: "",
             },
@@ -156,11 +152,7 @@ impl State {
             duration: example.run_time.and_then(number::from_float),
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     fn finish(&mut self, skeleton: &str, sink: &mut dyn Sink) {
@@ -179,10 +171,7 @@ impl State {
         if errors == 0 && summary.errors_outside > 0 {
             errors = 1;
             let details = report.messages.join("\n");
-            let message = format!(
-                "{} errors occurred outside of examples",
-                summary.errors_outside
-            );
+            let message = format!("{} errors occurred outside of examples", summary.errors_outside);
             sink.error(RunError::new(RunErrorKind::Load, message).with_details(details));
         }
         let explained = self.failures + self.unread + errors;
@@ -220,9 +209,7 @@ fn outside_error(text: &str) -> RunError {
         (Some(class), Some(words)) => format!("{class} {words}"),
         _ => first.to_owned(),
     };
-    RunError::new(kind, message)
-        .with_details(text.trim())
-        .in_scope(scope)
+    RunError::new(kind, message).with_details(text.trim()).in_scope(scope)
 }
 
 impl Example {
@@ -252,10 +239,7 @@ impl Example {
         };
         let message = exception.message.as_deref().unwrap_or_default();
         let lines = exception.backtrace.as_deref().unwrap_or_default();
-        (
-            strip_ansi(message.trim()).into_owned(),
-            strip_ansi(&lines.join("\n")).into_owned(),
-        )
+        (strip_ansi(message.trim()).into_owned(), strip_ansi(&lines.join("\n")).into_owned())
     }
 
     fn outcome<'a>(&'a self, texts: &'a (String, String)) -> Outcome<'a> {
@@ -296,11 +280,7 @@ impl Example {
         let (expected, actual) = values(message);
         Failure {
             kind,
-            message: if message.is_empty() {
-                fallback
-            } else {
-                message
-            },
+            message: if message.is_empty() { fallback } else { message },
             type_name: class.unwrap_or_default(),
             details: "",
             stack_trace: trace,
@@ -315,9 +295,7 @@ impl Example {
 fn values(message: &str) -> (Option<&str>, Option<&str>) {
     let value = |word: &str| {
         let mut lines = message.lines().map(str::trim_start);
-        lines
-            .find_map(|line| line.strip_prefix(word))
-            .map(str::trim)
+        lines.find_map(|line| line.strip_prefix(word)).map(str::trim)
     };
     match (value("expected: "), value("got: ")) {
         (Some(expected), Some(actual)) if message.starts_with("expected: ") => {

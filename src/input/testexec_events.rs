@@ -48,8 +48,7 @@ impl Parser for EventsParser {
 
     fn finish(&mut self, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .finish(sink, |line, number, sink| state.line(line, number, sink));
+        self.lines.finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(sink);
     }
 }
@@ -131,17 +130,10 @@ impl State {
             return sink.error(RunError::new(RunErrorKind::Report, message));
         };
         self.attempts += 1;
-        self.bad += u64::from(matches!(
-            attempt.outcome,
-            Outcome::Failed(_) | Outcome::NotRun
-        ));
+        self.bad += u64::from(matches!(attempt.outcome, Outcome::Failed(_) | Outcome::NotRun));
         let again = finished.again;
         finished.read_case(|case| {
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt,
-                again,
-            });
+            sink.event(&Event::CaseFinished { case, attempt, again });
         });
     }
 

@@ -35,10 +35,7 @@ impl InputFormat for TestexecJson {
     }
 
     fn parser(&self) -> Box<dyn Parser> {
-        Box::new(JsonParser {
-            document: Document::new(&[&["tests"]]),
-            state: State::default(),
-        })
+        Box::new(JsonParser { document: Document::new(&[&["tests"]]), state: State::default() })
     }
 }
 
@@ -51,14 +48,11 @@ impl Parser for JsonParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         if self.state.announced {
             let state = &mut self.state;
-            return self
-                .document
-                .feed(text, sink, |_, raw, sink| state.test(raw, sink));
+            return self.document.feed(text, sink, |_, raw, sink| state.test(raw, sink));
         }
         // Identities hang on the framework, which stands before the cases.
         let mut early = Vec::new();
-        self.document
-            .feed(text, sink, |_, raw, _| early.push(raw.to_owned()));
+        self.document.feed(text, sink, |_, raw, _| early.push(raw.to_owned()));
         if !early.is_empty() {
             self.state.announce(self.document.skeleton(), sink);
         }
@@ -234,11 +228,7 @@ impl State {
             attempt.duration = attempt.duration.filter(|&nanos| nanos > 0);
             single.push(attempt);
         }
-        let attempts = if single.is_empty() {
-            &test.attempts
-        } else {
-            &single
-        };
+        let attempts = if single.is_empty() { &test.attempts } else { &single };
         for (index, facts) in attempts.iter().enumerate() {
             let Some(attempt) = facts.attempt() else {
                 let message = format!("{what} has the unknown status {:?}", facts.status);
@@ -326,17 +316,12 @@ impl Test<'_> {
     fn tell(&self, attempt: Attempt<'_>, again: bool, sink: &mut dyn Sink) {
         let properties = flat(&self.properties);
         let files = self.attachments.iter();
-        let attachments: Vec<&str> = files
-            .flat_map(|file| [file.name.as_str(), file.path.as_str()])
-            .collect();
+        let attachments: Vec<&str> =
+            files.flat_map(|file| [file.name.as_str(), file.path.as_str()]).collect();
         let case = Case {
             id: CaseId {
                 // A case without a package is written with its file for one.
-                package: if self.package == self.file {
-                    ""
-                } else {
-                    &self.package
-                },
+                package: if self.package == self.file { "" } else { &self.package },
                 file: &self.file,
                 suite: List::from(&self.suite),
                 name: &self.name,
@@ -347,11 +332,7 @@ impl Test<'_> {
             properties: Pairs::new(&properties),
             attachments: Pairs::new(&attachments),
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again });
     }
 }
 
@@ -404,10 +385,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> TestRun {
         let mut recorder = Recorder::new("/builds");
-        recorder.begin_report(Source {
-            path: "report".to_owned(),
-            ..Source::default()
-        });
+        recorder.begin_report(Source { path: "report".to_owned(), ..Source::default() });
         let mut reader = Reader::new(None);
         reader.feed(bytes, &mut recorder);
         reader.finish(&mut recorder).unwrap();

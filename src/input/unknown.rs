@@ -16,9 +16,7 @@ pub enum Unknown {
 
 /// Says what a file that no format fits looks like.
 pub(super) fn explain(head: &Head<'_>) -> Unknown {
-    let text = head
-        .text
-        .trim_matches(|c: char| c.is_whitespace() || c == '\0' || c == '\u{feff}');
+    let text = head.text.trim_matches(|c: char| c.is_whitespace() || c == '\0' || c == '\u{feff}');
     if head.root() == Some("failsafe-summary") {
         let message = "a summary of Maven Failsafe holds no cases and is passed over";
         return Unknown::Harmless(Note::new(NoteKind::Ignored, message));
@@ -54,11 +52,10 @@ fn is_beside_allure_results(text: &str) -> bool {
     if text.starts_with('[') {
         return has("name") && (has("matchedStatuses") || has("messageRegex") || has("traceRegex"));
     }
-    let is_globals = ["{\"attachments\"", "{\"errors\""]
-        .iter()
-        .any(|start| text.starts_with(start))
-        && has("attachments")
-        && has("errors");
+    let is_globals =
+        ["{\"attachments\"", "{\"errors\""].iter().any(|start| text.starts_with(start))
+            && has("attachments")
+            && has("errors");
     let is_executor = has("buildName") && (has("reportUrl") || has("buildUrl")) && has("type");
     text.starts_with('{') && (is_globals || is_executor)
 }

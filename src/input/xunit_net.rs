@@ -250,11 +250,7 @@ impl State {
         };
         let reported = Case {
             id: CaseId {
-                package: if class.is_empty() {
-                    &self.assembly
-                } else {
-                    class
-                },
+                package: if class.is_empty() { &self.assembly } else { class },
                 file: &case.file,
                 suite: List::from(&lineage),
                 name,
@@ -272,11 +268,7 @@ impl State {
             stdout: &case.stdout,
             stderr: "",
         };
-        sink.event(&Event::CaseFinished {
-            case: reported,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case: reported, attempt, again: false });
         self.cases += 1;
         self.failures += u64::from(failed);
     }
@@ -287,11 +279,8 @@ impl State {
         };
         self.run_errors += 1;
         let failure = broken.trouble.failure(FailureKind::Error, &broken.kind);
-        let scope = if broken.name.is_empty() {
-            &self.assembly
-        } else {
-            dotnet::file_name(&broken.name)
-        };
+        let scope =
+            if broken.name.is_empty() { &self.assembly } else { dotnet::file_name(&broken.name) };
         let message = if broken.kind.is_empty() {
             failure.message.to_owned()
         } else {
@@ -385,15 +374,9 @@ impl CaseState {
                 message: "the report ends before this case does",
                 ..Failure::default()
             }),
-            "Skip" => Outcome::Skipped(Skip {
-                kind: SkipKind::Skipped,
-                reason: &self.reason,
-            }),
+            "Skip" => Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason: &self.reason }),
             // Explicit tests that nobody asked for.
-            "NotRun" => Outcome::Skipped(Skip {
-                kind: SkipKind::Disabled,
-                reason: &self.reason,
-            }),
+            "NotRun" => Outcome::Skipped(Skip { kind: SkipKind::Disabled, reason: &self.reason }),
             "Fail" if self.trouble.type_name.ends_with("TestTimeoutException") => {
                 Outcome::Failed(self.trouble.failure(FailureKind::Timeout, fallback))
             }

@@ -66,20 +66,11 @@ pub fn normalize_path<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
     if !bare.contains(['\\', '%']) && !bare.starts_with(['/', '.']) && !bare.contains("//") {
         return Cow::Borrowed(bare);
     }
-    let decoded = if bare.len() < path.len() {
-        decode_percent(bare)
-    } else {
-        Cow::Borrowed(bare)
-    };
-    let slashed: Cow<'_, str> = if decoded.contains('\\') {
-        Cow::Owned(decoded.replace('\\', "/"))
-    } else {
-        decoded
-    };
+    let decoded = if bare.len() < path.len() { decode_percent(bare) } else { Cow::Borrowed(bare) };
+    let slashed: Cow<'_, str> =
+        if decoded.contains('\\') { Cow::Owned(decoded.replace('\\', "/")) } else { decoded };
     let root = root.trim_end_matches('/');
-    let inside = slashed
-        .strip_prefix(root)
-        .and_then(|rest| rest.strip_prefix('/'));
+    let inside = slashed.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
     let relative = match inside {
         Some(rest) if !root.is_empty() => rest,
         _ => &slashed,
@@ -95,9 +86,7 @@ fn decode_percent(text: &str) -> Cow<'_, str> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let hex = text
-            .get(at + 1..at + 3)
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let hex = text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match (bytes[at], hex) {
             (b'%', Some(byte)) => {
                 decoded.push(byte);

@@ -40,9 +40,9 @@ impl<'a> List<'a> {
         match self.0 {
             Kept::Strs(items) => items.get(index).copied(),
             Kept::Strings(items) => items.get(index).map(String::as_str),
-            Kept::Spans(text, spans) => spans
-                .get(index)
-                .map(|&word| super::record::Span::from_word(word).of(text)),
+            Kept::Spans(text, spans) => {
+                spans.get(index).map(|&word| super::record::Span::from_word(word).of(text))
+            }
         }
     }
 

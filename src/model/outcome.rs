@@ -96,12 +96,7 @@ pub enum SkipKind {
 
 impl SkipKind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [Self; 4] = [
-        Self::Skipped,
-        Self::Todo,
-        Self::ExpectedFailure,
-        Self::Disabled,
-    ];
+    pub const ALL: [Self; 4] = [Self::Skipped, Self::Todo, Self::ExpectedFailure, Self::Disabled];
 
     /// The word for it in reports.
     pub fn name(self) -> &'static str {

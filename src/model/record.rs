@@ -28,8 +28,7 @@ impl Span {
 
     pub(super) fn of(self, text: &str) -> &str {
         let start = (self.0 >> 24) as usize;
-        text.get(start..start + (self.0 & 0xff_ffff) as usize)
-            .unwrap_or_default()
+        text.get(start..start + (self.0 & 0xff_ffff) as usize).unwrap_or_default()
     }
 }
 
@@ -52,9 +51,7 @@ impl<'a> Clipped<'a> {
         let head = &text[..text.floor_char_boundary(keep)];
         let tail = &text[text.ceil_char_boundary(text.len() - keep)..];
         let left_out = text.len() - head.len() - tail.len();
-        Self(Cow::Owned(format!(
-            "{head}\n[… {left_out} bytes left out …]\n{tail}"
-        )))
+        Self(Cow::Owned(format!("{head}\n[… {left_out} bytes left out …]\n{tail}")))
     }
 }
 
@@ -184,13 +181,8 @@ impl Batch {
 
     pub(super) fn identity(&self, index: usize) -> Identity {
         let record = &self.records[index];
-        let parameters = self
-            .extra(record.extra)
-            .string(Field::Parameters)
-            .unwrap_or_default();
-        self.suites[record.suite as usize]
-            .identity
-            .case(record.name.of(&self.text), parameters)
+        let parameters = self.extra(record.extra).string(Field::Parameters).unwrap_or_default();
+        self.suites[record.suite as usize].identity.case(record.name.of(&self.text), parameters)
     }
 
     pub(super) fn case(&self, index: usize) -> Case<'_> {
@@ -215,9 +207,8 @@ impl Batch {
     pub(super) fn attempt(&self, index: usize) -> Attempt<'_> {
         let record = &self.records[index];
         let mut extra = self.extra(record.extra);
-        let started = extra
-            .word(Field::Started)
-            .map(|word| Timestamp::from_nanos(word.cast_signed()));
+        let started =
+            extra.word(Field::Started).map(|word| Timestamp::from_nanos(word.cast_signed()));
         let stdout = extra.string(Field::Stdout).unwrap_or_default();
         let stderr = extra.string(Field::Stderr).unwrap_or_default();
         Attempt {
@@ -235,14 +226,8 @@ impl Batch {
             0 => Outcome::Passed,
             1 => Outcome::NotRun,
             code => match FailureKind::ALL.get(usize::from(code) - 2) {
-                Some(&kind) => Outcome::Failed(Failure {
-                    kind,
-                    ..Failure::default()
-                }),
-                None => Outcome::Skipped(Skip {
-                    kind: skip_kind(code),
-                    reason: "",
-                }),
+                Some(&kind) => Outcome::Failed(Failure { kind, ..Failure::default() }),
+                None => Outcome::Skipped(Skip { kind: skip_kind(code), reason: "" }),
             },
         }
     }
@@ -298,10 +283,7 @@ impl Batch {
         }
         let Some(&kind) = FailureKind::ALL.get(usize::from(code) - 2) else {
             let reason = extra.string(Field::Reason).unwrap_or_default();
-            return Outcome::Skipped(Skip {
-                kind: skip_kind(code),
-                reason,
-            });
+            return Outcome::Skipped(Skip { kind: skip_kind(code), reason });
         };
         let mut failure = Failure {
             kind,
@@ -415,26 +397,15 @@ impl Batch {
 
     fn begin(&mut self) -> Tape {
         self.tape.push(0);
-        Tape {
-            start: self.tape.len() - 1,
-            mask: 0,
-        }
+        Tape { start: self.tape.len() - 1, mask: 0 }
     }
 
     fn extra(&self, at: u32) -> Extra<'_> {
         if at == NONE {
-            return Extra {
-                text: &self.text,
-                mask: 0,
-                words: &[],
-            };
+            return Extra { text: &self.text, mask: 0, words: &[] };
         }
         let at = at as usize;
-        Extra {
-            text: &self.text,
-            mask: self.tape[at],
-            words: &self.tape[at + 1..],
-        }
+        Extra { text: &self.text, mask: self.tape[at], words: &self.tape[at + 1..] }
     }
 }
 
@@ -524,11 +495,7 @@ impl<'a> Extra<'a> {
         while self.mask & (wanted - 1) != 0 {
             let bit = self.mask.trailing_zeros();
             let is_list = bit >= Field::Tags as u32;
-            let width = if is_list {
-                1 + self.words[0] as usize
-            } else {
-                1
-            };
+            let width = if is_list { 1 + self.words[0] as usize } else { 1 };
             self.words = &self.words[width..];
             self.mask &= self.mask - 1;
         }
@@ -546,8 +513,7 @@ impl<'a> Extra<'a> {
     }
 
     fn string(&mut self, field: Field) -> Option<&'a str> {
-        self.word(field)
-            .map(|word| Span::from_word(word).of(self.text))
+        self.word(field).map(|word| Span::from_word(word).of(self.text))
     }
 
     fn list(&mut self, field: Field) -> List<'a> {
@@ -561,9 +527,7 @@ impl<'a> Extra<'a> {
 }
 
 fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos())
-        .unwrap_or(u64::MAX - 1)
-        .min(u64::MAX - 1)
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX - 1).min(u64::MAX - 1)
 }
 
 fn outcome_code(outcome: &Outcome<'_>) -> u8 {
@@ -576,8 +540,5 @@ fn outcome_code(outcome: &Outcome<'_>) -> u8 {
 }
 
 fn skip_kind(code: u8) -> SkipKind {
-    SkipKind::ALL
-        .get(usize::from(code.saturating_sub(6)))
-        .copied()
-        .unwrap_or_default()
+    SkipKind::ALL.get(usize::from(code.saturating_sub(6))).copied().unwrap_or_default()
 }

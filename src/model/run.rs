@@ -97,31 +97,19 @@ impl RunError {
     /// An error about the run as a whole.
     pub fn new(kind: RunErrorKind, message: impl Into<String>) -> Self {
         let (details, scope, source) = (String::new(), String::new(), String::new());
-        Self {
-            kind,
-            message: message.into(),
-            details,
-            scope,
-            source,
-        }
+        Self { kind, message: message.into(), details, scope, source }
     }
 
     /// The same with the framework's own text.
     #[must_use]
     pub fn with_details(self, details: impl Into<String>) -> Self {
-        Self {
-            details: details.into(),
-            ..self
-        }
+        Self { details: details.into(), ..self }
     }
 
     /// The same with the package or file it happened in.
     #[must_use]
     pub fn in_scope(self, scope: impl Into<String>) -> Self {
-        Self {
-            scope: scope.into(),
-            ..self
-        }
+        Self { scope: scope.into(), ..self }
     }
 }
 
@@ -206,11 +194,7 @@ pub struct Note {
 impl Note {
     /// A note; the recorder fills in the report.
     pub fn new(kind: NoteKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            source: String::new(),
-        }
+        Self { kind, message: message.into(), source: String::new() }
     }
 }
 
@@ -284,10 +268,7 @@ pub enum Duplicates {
 impl TestRun {
     /// The run made of these batches, in this order. Finds duplicates and merges attempts.
     pub fn new(batches: Vec<Batch>, duplicates: Duplicates) -> Self {
-        let mut run = Self {
-            batches,
-            ..Self::default()
-        };
+        let mut run = Self { batches, ..Self::default() };
         run.settle(duplicates);
         run
     }
@@ -309,11 +290,7 @@ impl TestRun {
         spans.flat_map(move |(number, batch, local)| {
             local
                 .filter(|&index| batch.records[index].flags & MERGED == 0)
-                .map(move |index| CaseView {
-                    run: self,
-                    batch,
-                    at: (number as u32, index as u32),
-                })
+                .map(move |index| CaseView { run: self, batch, at: (number as u32, index as u32) })
         })
     }
 
@@ -326,10 +303,7 @@ impl TestRun {
     pub fn suites(&self) -> impl Iterator<Item = (&Source, Suite<'_>)> {
         self.batches.iter().flat_map(|batch| {
             (0..batch.suites.len()).map(|index| {
-                (
-                    &batch.sources[batch.suites[index].source as usize],
-                    batch.suite(index),
-                )
+                (&batch.sources[batch.suites[index].source as usize], batch.suite(index))
             })
         })
     }
@@ -384,10 +358,7 @@ impl TestRun {
 
     /// The lowest grade among its reports.
     pub fn grade(&self) -> Grade {
-        self.sources()
-            .map(|source| source.grade)
-            .max()
-            .unwrap_or_default()
+        self.sources().map(|source| source.grade).max().unwrap_or_default()
     }
 
     fn settle(&mut self, duplicates: Duplicates) {
@@ -480,8 +451,7 @@ impl<'a> CaseView<'a> {
 
     /// What the report says of its suite.
     pub fn suite(&self) -> Suite<'a> {
-        self.batch
-            .suite(self.batch.records[self.at.1 as usize].suite as usize)
+        self.batch.suite(self.batch.records[self.at.1 as usize].suite as usize)
     }
 
     /// Its identity, the same in every run.
@@ -515,11 +485,7 @@ impl<'a> CaseView<'a> {
         let (run, own) = (self.run, self.at);
         let further = self.merged();
         (0..further.len() + 1).map(move |number| {
-            let (batch, index) = if number == 0 {
-                own
-            } else {
-                further[number - 1]
-            };
+            let (batch, index) = if number == 0 { own } else { further[number - 1] };
             run.batches[batch as usize].attempt(index as usize)
         })
     }
@@ -541,10 +507,7 @@ impl<'a> CaseView<'a> {
     pub fn nanos(&self) -> u64 {
         let of = |&(batch, index): &At| self.run.batches[batch as usize].nanos(index as usize);
         let own = of(&self.at).unwrap_or(0);
-        self.merged()
-            .iter()
-            .filter_map(of)
-            .fold(own, u64::saturating_add)
+        self.merged().iter().filter_map(of).fold(own, u64::saturating_add)
     }
 
     fn flags(&self) -> u8 {

@@ -24,12 +24,8 @@ impl Totals {
     /// Counts a run.
     pub fn of(run: &TestRun) -> Self {
         let broken = run.errors().count() as u64;
-        let mut totals = Self {
-            failed: broken,
-            errors: broken,
-            not_run: run.missing,
-            ..Self::default()
-        };
+        let mut totals =
+            Self { failed: broken, errors: broken, not_run: run.missing, ..Self::default() };
         for case in run.cases() {
             totals.count(case.verdict());
         }

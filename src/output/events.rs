@@ -24,16 +24,8 @@ impl OutputFormat for Events {
     }
 
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-        let Report {
-            run,
-            judgement,
-            totals,
-            options: _,
-        } = report;
-        let mut lines = Writer {
-            out,
-            buffer: Vec::with_capacity(64 << 10),
-        };
+        let Report { run, judgement, totals, options: _ } = report;
+        let mut lines = Writer { out, buffer: Vec::with_capacity(64 << 10) };
         lines.line(&RunStarted {
             event: Cow::Borrowed(RUN_STARTED),
             version: VERSION,
@@ -57,19 +49,14 @@ impl OutputFormat for Events {
             lines.line(&NoteLine::of(note))?;
         }
         if run.missing > 0 {
-            lines.line(&MissingLine {
-                event: Cow::Borrowed(MISSING),
-                count: run.missing,
-            })?;
+            lines.line(&MissingLine { event: Cow::Borrowed(MISSING), count: run.missing })?;
         }
         let nanos = |duration: std::time::Duration| u64::try_from(duration.as_nanos());
         lines.line(&RunFinished {
             event: Cow::Borrowed(RUN_FINISHED),
             status: judgement.status().into(),
             summary: Summary::of(totals),
-            duration: run
-                .duration
-                .map(|duration| nanos(duration).unwrap_or(u64::MAX)),
+            duration: run.duration.map(|duration| nanos(duration).unwrap_or(u64::MAX)),
         })?;
         lines.flush()
     }
@@ -115,10 +102,7 @@ mod tests {
 
     fn record(say: impl FnOnce(&mut Recorder)) -> TestRun {
         let mut recorder = Recorder::new("/builds");
-        recorder.begin_report(Source {
-            path: "report".to_owned(),
-            ..Source::default()
-        });
+        recorder.begin_report(Source { path: "report".to_owned(), ..Source::default() });
         say(&mut recorder);
         recorder.end_report();
         let (missing, started, duration) = (recorder.missing, recorder.started, recorder.duration);
@@ -154,11 +138,7 @@ mod tests {
             stack_trace: "s",
             expected: Some(""),
             actual: Some("2"),
-            location: Some(Location {
-                file: "src/b.py",
-                line: Some(3),
-                column: Some(4),
-            }),
+            location: Some(Location { file: "src/b.py", line: Some(3), column: Some(4) }),
         };
         let skip = |kind| Outcome::Skipped(Skip { kind, reason: "r" });
         [
@@ -188,11 +168,7 @@ mod tests {
                     stdout: "out\n",
                     stderr: "\u{1b}[31merr",
                 };
-                recorder.event(&Event::CaseFinished {
-                    case,
-                    attempt,
-                    again,
-                });
+                recorder.event(&Event::CaseFinished { case, attempt, again });
             }
             recorder.event(&Event::CaseFinished {
                 case: Case::default(),
@@ -218,10 +194,7 @@ mod tests {
     }
 
     fn describe(run: &TestRun) -> Vec<String> {
-        let mut lines = vec![format!(
-            "{:?} {:?} {}",
-            run.started, run.duration, run.missing
-        )];
+        let mut lines = vec![format!("{:?} {:?} {}", run.started, run.duration, run.missing)];
         for view in run.cases() {
             let (id, occurrence) = (view.identity(), view.occurrence());
             lines.push(format!("{id} {occurrence} {:?}", view.case()));

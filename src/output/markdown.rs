@@ -31,9 +31,7 @@ impl OutputFormat for GithubMarkdown {
     }
 
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-        let mut page = Page {
-            out: BufWriter::new(out),
-        };
+        let mut page = Page { out: BufWriter::new(out) };
         page.verdict(report)?;
         page.errors(report.run)?;
         page.failures(report.run)?;
@@ -55,11 +53,7 @@ type Written = Result<(), RenderError>;
 
 impl<W: Write> Page<W> {
     fn verdict(&mut self, report: &Report<'_>) -> Written {
-        let sign = if report.judgement.is_success() {
-            "✅"
-        } else {
-            "❌"
-        };
+        let sign = if report.judgement.is_success() { "✅" } else { "❌" };
         let (words, time) = (summary::headline(report), summary::run_time(report.run));
         writeln!(self.out, "**{sign} {words}** in {time}")?;
         Ok(())
@@ -72,13 +66,7 @@ impl<W: Write> Page<W> {
         }
         writeln!(self.out, "\n### Errors outside of tests")?;
         for error in run.errors().take(IN_FULL) {
-            let RunError {
-                kind,
-                message,
-                details,
-                scope,
-                source,
-            } = error;
+            let RunError { kind, message, details, scope, source } = error;
             write!(self.out, "\n**{}**", summary::error_words(*kind))?;
             for about in [scope, source] {
                 if !about.is_empty() {
@@ -148,13 +136,7 @@ impl<W: Write> Page<W> {
             self.block(message, MESSAGE)?;
         }
         let diff = summary::diff(&failure);
-        let texts = [
-            diff.as_str(),
-            details,
-            stack_trace,
-            attempt.stdout,
-            attempt.stderr,
-        ];
+        let texts = [diff.as_str(), details, stack_trace, attempt.stdout, attempt.stderr];
         if texts.iter().any(|text| !text.trim().is_empty()) {
             self.open("details")?;
             self.details(texts)?;
@@ -252,11 +234,7 @@ impl<W: Write> Page<W> {
         self.open("notes on what was odd")?;
         self.out.write_all(b"\n")?;
         for note in notes.by_ref().take(LISTED) {
-            let Note {
-                kind,
-                message,
-                source,
-            } = note;
+            let Note { kind, message, source } = note;
             let [message, source] = [message, source].map(|text| summary::short(text, NAME));
             let about = Markdown(&source).to_string();
             let space = if about.is_empty() { "" } else { " in " };
@@ -333,7 +311,7 @@ impl<W: Write> Page<W> {
 mod tests {
     use super::*;
     use crate::output::Options;
-    use crate::output::sample::{empty, green, render, sample};
+    use crate::output::sample::{empty, failing, green, render, sample};
 
     #[test]
     fn runs_look_like_this() {
@@ -341,5 +319,23 @@ mod tests {
         insta::assert_snapshot!("sample", markdown(&sample()));
         insta::assert_snapshot!("empty", markdown(&empty()));
         insta::assert_snapshot!("green", markdown(&green()));
+    }
+
+    #[test]
+    fn many_failures_have_an_end() {
+        for (count, full, named, rest) in [
+            (50, 50, 0, ""),
+            (51, 50, 1, ""),
+            (200, 50, 150, ""),
+            (201, 50, 150, "… and 1 more failed tests"),
+            (999, 50, 150, "… and 799 more failed tests"),
+        ] {
+            let text = render(&GithubMarkdown, &failing(count), Options::default());
+            assert_eq!(text.matches("```text\nno\n```").count(), full, "{count}");
+            let names = (0..count).filter(|number| text.contains(&format!("test_{number}&#95;")));
+            assert_eq!(names.count(), full + named, "{count}");
+            assert!(text.contains(rest), "{count}");
+            assert_eq!(text.contains("more failed tests"), !rest.is_empty(), "{count}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+mod ctrf;
 pub mod escape;
 mod events;
 pub mod json;
@@ -30,6 +31,7 @@ pub const FORMATS: &[&dyn OutputFormat] = &[
     &terminal::Summary,
     &tap::Tap,
     &events::Events,
+    &ctrf::Ctrf,
 ];
 
 /// A format of report.
@@ -68,11 +70,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            color: false,
-            width: 100,
-            threads: 1,
-        }
+        Self { color: false, width: 100, threads: 1 }
     }
 }
 
@@ -97,27 +95,16 @@ pub fn format(name: &str) -> Option<&'static dyn OutputFormat> {
 
 /// The framework of a run, or `mixed`.
 fn framework(run: &TestRun) -> &str {
-    let mut names = run
-        .sources()
-        .map(|source| source.framework.as_str())
-        .filter(|name| !name.is_empty());
+    let mut names =
+        run.sources().map(|source| source.framework.as_str()).filter(|name| !name.is_empty());
     let Some(first) = names.next() else {
         return "unknown";
     };
-    if names.all(|name| name == first) {
-        first
-    } else {
-        "mixed"
-    }
+    if names.all(|name| name == first) { first } else { "mixed" }
 }
 
 /// How long a run took, in nanoseconds: on the clock where that is known, else the sum of its cases.
 fn run_duration(run: &TestRun) -> u64 {
-    let clock = run
-        .duration
-        .map(|duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    clock.unwrap_or_else(|| {
-        run.cases()
-            .fold(0, |sum, case| sum.saturating_add(case.nanos()))
-    })
+    let clock = run.duration.map(|duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    clock.unwrap_or_else(|| run.cases().fold(0, |sum, case| sum.saturating_add(case.nanos())))
 }

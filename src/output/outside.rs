@@ -31,40 +31,18 @@ pub(super) enum Cause {
 
 impl<'a> Outside<'a> {
     fn of_error(error: &'a RunError) -> Self {
-        let RunError {
-            kind,
-            message,
-            details,
-            scope,
-            source,
-        } = error;
-        Self {
-            cause: Cause::Error(*kind),
-            message: Cow::Borrowed(message),
-            details,
-            scope,
-            source,
-        }
+        let RunError { kind, message, details, scope, source } = error;
+        Self { cause: Cause::Error(*kind), message: Cow::Borrowed(message), details, scope, source }
     }
 
     fn new(cause: Cause, message: impl Into<Cow<'a, str>>) -> Self {
-        Self {
-            cause,
-            message: message.into(),
-            details: "",
-            scope: "",
-            source: "",
-        }
+        Self { cause, message: message.into(), details: "", scope: "", source: "" }
     }
 
     /// A name for it among the cases.
     pub(super) fn name(&self) -> String {
         let word = self.word();
-        if self.scope.is_empty() {
-            word.to_owned()
-        } else {
-            format!("{word}: {}", self.scope)
-        }
+        if self.scope.is_empty() { word.to_owned() } else { format!("{word}: {}", self.scope) }
     }
 
     /// A word for what it is.
@@ -92,10 +70,9 @@ pub(super) fn outside<'a>(report: &Report<'a>) -> Vec<Outside<'a>> {
         Some(Ending::Interrupted(signal)) => {
             Some((RunErrorKind::Crash, format!("stopped by signal {signal}")))
         }
-        Some(Ending::Signaled(signal)) => Some((
-            RunErrorKind::Crash,
-            format!("the test process was killed by signal {signal}"),
-        )),
+        Some(Ending::Signaled(signal)) => {
+            Some((RunErrorKind::Crash, format!("the test process was killed by signal {signal}")))
+        }
         Some(Ending::Exited(code)) if code != 0 && is_green(report, &found) => Some((
             RunErrorKind::Contradiction,
             format!("no test failed, but the test process exited with {code}"),

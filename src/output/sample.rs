@@ -28,16 +28,8 @@ pub(super) fn sample() -> TestRun {
     hostile(&mut recorder);
     around(&mut recorder);
     recorder.begin_report(source("output.log", "go", Grade::Text));
-    say(
-        &mut recorder,
-        &case("acme/cart", "TestTotal"),
-        passed(2),
-        false,
-    );
-    recorder.note(Note::new(
-        NoteKind::Noise,
-        "3 lines are none of the format's",
-    ));
+    say(&mut recorder, &case("acme/cart", "TestTotal"), passed(2), false);
+    recorder.note(Note::new(NoteKind::Noise, "3 lines are none of the format's"));
     let started = recorder.started;
     let mut run = TestRun::new(vec![recorder.into_batch()], Duplicates::Separate);
     run.started = started;
@@ -51,12 +43,18 @@ pub(super) fn green() -> TestRun {
     let mut recorder = Recorder::new("");
     recorder.begin_report(source("-", "pytest", Grade::Structured));
     for (number, name) in ["adds", "removes", "totals"].into_iter().enumerate() {
-        say(
-            &mut recorder,
-            &case("tests.cart", name),
-            passed(number as u64 + 1),
-            false,
-        );
+        say(&mut recorder, &case("tests.cart", name), passed(number as u64 + 1), false);
+    }
+    TestRun::new(vec![recorder.into_batch()], Duplicates::Separate)
+}
+
+/// A run in which so many tests fail.
+pub(super) fn failing(count: usize) -> TestRun {
+    let mut recorder = Recorder::new("");
+    recorder.begin_report(source("-", "pytest", Grade::Structured));
+    for number in 0..count {
+        let name = format!("test_{number}_");
+        say(&mut recorder, &case("tests", &name), broke(FailureKind::Failure, "no"), false);
     }
     TestRun::new(vec![recorder.into_batch()], Duplicates::Separate)
 }
@@ -64,12 +62,8 @@ pub(super) fn green() -> TestRun {
 /// What `format` makes of `run`.
 pub(super) fn render(format: &dyn OutputFormat, run: &TestRun, options: Options) -> String {
     let mut bytes = Vec::new();
-    let report = Report {
-        run,
-        judgement: judge(run, &Policy::default()),
-        totals: Totals::of(run),
-        options,
-    };
+    let report =
+        Report { run, judgement: judge(run, &Policy::default()), totals: Totals::of(run), options };
     format.render(&report, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
@@ -85,21 +79,11 @@ fn source(path: &str, framework: &str, grade: Grade) -> Source {
 }
 
 fn case<'a>(package: &'a str, name: &'a str) -> Case<'a> {
-    Case {
-        id: CaseId {
-            package,
-            name,
-            ..CaseId::default()
-        },
-        ..Case::default()
-    }
+    Case { id: CaseId { package, name, ..CaseId::default() }, ..Case::default() }
 }
 
 fn passed(millis: u64) -> Attempt<'static> {
-    Attempt {
-        duration: Some(Duration::from_millis(millis)),
-        ..Attempt::default()
-    }
+    Attempt { duration: Some(Duration::from_millis(millis)), ..Attempt::default() }
 }
 
 fn failed(failure: Failure<'_>) -> Attempt<'_> {
@@ -111,19 +95,11 @@ fn failed(failure: Failure<'_>) -> Attempt<'_> {
 }
 
 fn broke(kind: FailureKind, message: &str) -> Attempt<'_> {
-    failed(Failure {
-        kind,
-        message,
-        ..Failure::default()
-    })
+    failed(Failure { kind, message, ..Failure::default() })
 }
 
 fn say(recorder: &mut Recorder, case: &Case<'_>, attempt: Attempt<'_>, again: bool) {
-    recorder.event(&Event::CaseFinished {
-        case: *case,
-        attempt,
-        again,
-    });
+    recorder.event(&Event::CaseFinished { case: *case, attempt, again });
 }
 
 fn passes(recorder: &mut Recorder) {
@@ -150,12 +126,7 @@ fn passes(recorder: &mut Recorder) {
         ..passed(1500)
     };
     say(recorder, &case, attempt, false);
-    say(
-        recorder,
-        &self::case("tests.test_cart", "test_größe_漢字_🛒"),
-        passed(20),
-        false,
-    );
+    say(recorder, &self::case("tests.test_cart", "test_größe_漢字_🛒"), passed(20), false);
 }
 
 fn failures(recorder: &mut Recorder) {
@@ -171,65 +142,28 @@ fn failures(recorder: &mut Recorder) {
         stack_trace: "Traceback (most recent call last):\n  File \"tests/test_cart.py\", line 14\n",
         expected: Some("6\nsame"),
         actual: Some("5\nsame"),
-        location: Some(Location {
-            file: "tests/test_cart.py",
-            line: Some(14),
-            column: Some(3),
-        }),
+        location: Some(Location { file: "tests/test_cart.py", line: Some(14), column: Some(3) }),
     };
-    let attempt = Attempt {
-        stdout: "out 1\nout 2\n",
-        stderr: "err\n",
-        ..failed(failure)
-    };
+    let attempt = Attempt { stdout: "out 1\nout 2\n", stderr: "err\n", ..failed(failure) };
     say(recorder, &case, attempt, false);
     for (kind, name, message) in [
         (FailureKind::Error, "test_setup", "fixture 'db' not found"),
         (FailureKind::Timeout, "test_hangs", "no answer within 60 s"),
-        (
-            FailureKind::Crash,
-            "test_dies",
-            "killed by signal 11 (SIGSEGV)",
-        ),
+        (FailureKind::Crash, "test_dies", "killed by signal 11 (SIGSEGV)"),
         (FailureKind::Failure, "test_mute", ""),
     ] {
-        say(
-            recorder,
-            &self::case("tests.test_cart", name),
-            broke(kind, message),
-            false,
-        );
+        say(recorder, &self::case("tests.test_cart", name), broke(kind, message), false);
     }
 }
 
 fn retries(recorder: &mut Recorder) {
     let flaky = case("tests.test_net", "test_flaky");
-    say(
-        recorder,
-        &flaky,
-        broke(FailureKind::Failure, "first try"),
-        false,
-    );
-    say(
-        recorder,
-        &flaky,
-        broke(FailureKind::Timeout, "second try"),
-        true,
-    );
+    say(recorder, &flaky, broke(FailureKind::Failure, "first try"), false);
+    say(recorder, &flaky, broke(FailureKind::Timeout, "second try"), true);
     say(recorder, &flaky, passed(900), true);
     let lost = case("tests.test_net", "test_lost");
-    say(
-        recorder,
-        &lost,
-        broke(FailureKind::Failure, "lost once"),
-        false,
-    );
-    say(
-        recorder,
-        &lost,
-        broke(FailureKind::Failure, "lost twice"),
-        true,
-    );
+    say(recorder, &lost, broke(FailureKind::Failure, "lost once"), false);
+    say(recorder, &lost, broke(FailureKind::Failure, "lost twice"), true);
 }
 
 fn skips(recorder: &mut Recorder) {
@@ -240,22 +174,11 @@ fn skips(recorder: &mut Recorder) {
         (SkipKind::Disabled, "test_off", ""),
     ] {
         let outcome = Outcome::Skipped(Skip { kind, reason });
-        let attempt = Attempt {
-            outcome,
-            ..Attempt::default()
-        };
+        let attempt = Attempt { outcome, ..Attempt::default() };
         say(recorder, &case("tests.test_skip", name), attempt, false);
     }
-    let never = Attempt {
-        outcome: Outcome::NotRun,
-        ..Attempt::default()
-    };
-    say(
-        recorder,
-        &case("tests.test_skip", "test_never"),
-        never,
-        false,
-    );
+    let never = Attempt { outcome: Outcome::NotRun, ..Attempt::default() };
+    say(recorder, &case("tests.test_skip", "test_never"), never, false);
 }
 
 fn hostile(recorder: &mut Recorder) {
@@ -268,10 +191,7 @@ fn hostile(recorder: &mut Recorder) {
         stack_trace: "  ...\n##[error]boom\u{7}\n",
         ..Failure::default()
     };
-    let attempt = Attempt {
-        stdout: "]]>\u{fffe}&amp;\r\n::set-output::x\n",
-        ..failed(failure)
-    };
+    let attempt = Attempt { stdout: "]]>\u{fffe}&amp;\r\n::set-output::x\n", ..failed(failure) };
     say(recorder, &case, attempt, false);
 }
 
@@ -288,21 +208,12 @@ fn around(recorder: &mut Recorder) {
         ..Suite::default()
     }));
     let started = Timestamp::parse("2026-03-14T09:26:48Z");
-    recorder.event(&Event::Tool(Tool {
-        started,
-        ..Tool::default()
-    }));
-    recorder.note(Note::new(
-        NoteKind::Count,
-        "suite \"cart\" counts 9 tests, but has 8",
-    ));
+    recorder.event(&Event::Tool(Tool { started, ..Tool::default() }));
+    recorder.note(Note::new(NoteKind::Count, "suite \"cart\" counts 9 tests, but has 8"));
     recorder.error(
         RunError::new(RunErrorKind::Load, "cannot import tests/test_broken.py")
             .with_details("SyntaxError: invalid syntax\n  line 3\n")
             .in_scope("tests/test_broken.py"),
     );
-    recorder.error(RunError::new(
-        RunErrorKind::Report,
-        "the report ends inside <testcase>",
-    ));
+    recorder.error(RunError::new(RunErrorKind::Report, "the report ends inside <testcase>"));
 }

@@ -18,29 +18,14 @@ pub(super) const NAMED: usize = 200;
 
 /// A run's verdict in words, without its time: `3 failed, 120 passed, 2 skipped`.
 pub(super) fn headline(report: &Report<'_>) -> String {
-    let Report {
-        run,
-        judgement,
-        totals,
-        options: _,
-    } = *report;
-    let Totals {
-        passed,
-        flaky,
-        failed,
-        errors: _,
-        skipped,
-        not_run,
-    } = totals;
+    let Report { run, judgement, totals, options: _ } = *report;
+    let Totals { passed, flaky, failed, errors: _, skipped, not_run } = totals;
     let outside = run.errors().count() as u64;
     let failed = failed.saturating_sub(outside);
     let skipped = skipped.saturating_sub(not_run.saturating_sub(run.missing));
     let mut parts = Vec::new();
     for (count, words) in [
-        (
-            outside,
-            plural(outside, "error outside of tests", "errors outside of tests"),
-        ),
+        (outside, plural(outside, "error outside of tests", "errors outside of tests")),
         (failed, "failed"),
         (passed, "passed"),
         (skipped, "skipped"),
@@ -64,11 +49,7 @@ pub(super) fn headline(report: &Report<'_>) -> String {
         Judgement::TimedOut => "Time limit hit".to_owned(),
         Judgement::Interrupted(signal) => format!("Stopped by signal {signal}"),
     };
-    if counts.is_empty() {
-        word
-    } else {
-        format!("{word}: {counts}")
-    }
+    if counts.is_empty() { word } else { format!("{word}: {counts}") }
 }
 
 /// How long the run took, in words.
@@ -95,9 +76,7 @@ pub(super) fn plural(count: u64, one: &'static str, many: &'static str) -> &'sta
 
 /// The name of a case with its parameters.
 pub(super) fn name(id: &CaseId<'_>) -> String {
-    let CaseId {
-        name, parameters, ..
-    } = id;
+    let CaseId { name, parameters, .. } = id;
     match *parameters {
         "" => (*name).to_owned(),
         parameters => format!("{name} {parameters}"),
@@ -106,12 +85,7 @@ pub(super) fn name(id: &CaseId<'_>) -> String {
 
 /// Where a case belongs: its package or file, and the suites around it.
 pub(super) fn home(id: &CaseId<'_>) -> String {
-    let CaseId {
-        package,
-        file,
-        suite,
-        ..
-    } = *id;
+    let CaseId { package, file, suite, .. } = *id;
     let first = if package.is_empty() { file } else { package };
     // Some frameworks name the file or the package as a suite as well.
     let suites = suite.iter().filter(|name| *name != first);
@@ -123,21 +97,13 @@ pub(super) fn home(id: &CaseId<'_>) -> String {
 /// Where a case belongs, and its name.
 pub(super) fn title(id: &CaseId<'_>) -> String {
     let (home, name) = (home(id), name(id));
-    if home.is_empty() {
-        name
-    } else {
-        format!("{home} > {name}")
-    }
+    if home.is_empty() { name } else { format!("{home} > {name}") }
 }
 
 /// Where a case failed, or else where it is: `file:line`.
 pub(super) fn place(view: &CaseView<'_>, failure: &Failure<'_>) -> String {
     let case = view.case();
-    let own = Location {
-        file: case.id.file,
-        line: case.line,
-        column: None,
-    };
+    let own = Location { file: case.id.file, line: case.line, column: None };
     let known = failure.location.filter(|place| !place.file.is_empty());
     let Location { file, line, .. } = known.unwrap_or(own);
     match line {
@@ -293,11 +259,7 @@ pub(super) fn tail(text: &str, limit: usize) -> (&str, bool) {
 /// A text cut to one that fits a list.
 pub(super) fn short(text: &str, limit: usize) -> String {
     let (head, cut) = head(text, limit);
-    if cut {
-        format!("{head}…")
-    } else {
-        head.to_owned()
-    }
+    if cut { format!("{head}…") } else { head.to_owned() }
 }
 
 /// A word on how far a run can be trusted, if that is not all the way.
@@ -315,13 +277,7 @@ pub(super) fn grade(run: &TestRun) -> Option<&'static str> {
 
 /// How a report that was read is named.
 pub(super) fn source(source: &Source) -> String {
-    let Source {
-        path,
-        format,
-        framework,
-        grade: _,
-        notes_left_out: _,
-    } = source;
+    let Source { path, format, framework, grade: _, notes_left_out: _ } = source;
     let mut parts = [format.as_str(), framework.as_str()].to_vec();
     parts.retain(|part| !part.is_empty());
     parts.dedup();

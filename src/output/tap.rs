@@ -24,10 +24,7 @@ impl OutputFormat for Tap {
     }
 
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-        let mut stream = Stream {
-            out: BufWriter::with_capacity(64 << 10, out),
-            number: 0,
-        };
+        let mut stream = Stream { out: BufWriter::with_capacity(64 << 10, out), number: 0 };
         let outside = outside(report);
         // Missing cases have no points: the plan says that they are missing.
         let broken = || {
@@ -92,13 +89,7 @@ impl<W: Write> Stream<W> {
         case: &Case<'_>,
         attempt: &Attempt<'_>,
     ) -> Written {
-        let Attempt {
-            outcome,
-            duration,
-            started: _,
-            stdout,
-            stderr,
-        } = *attempt;
+        let Attempt { outcome, duration, started: _, stdout, stderr } = *attempt;
         let attempts = view.attempts().len();
         let told = !matches!(outcome, Outcome::Passed) || !stdout.is_empty() || !stderr.is_empty();
         if !told && duration.is_none() && attempts == 1 {
@@ -128,28 +119,13 @@ impl<W: Write> Stream<W> {
     }
 
     fn failure(&mut self, failure: &Failure<'_>, case: &Case<'_>) -> Written {
-        let Failure {
-            kind,
-            message,
-            type_name,
-            details,
-            stack_trace,
-            expected,
-            actual,
-            location,
-        } = *failure;
+        let Failure { kind, message, type_name, details, stack_trace, expected, actual, location } =
+            *failure;
         let (line, column) = (case.line, None);
         let file = case.id.file;
         let Location { file, line, column } = location.unwrap_or(Location { file, line, column });
         self.string("message", message)?;
-        self.plain(
-            "severity",
-            if kind.name() == "failure" {
-                "fail"
-            } else {
-                "error"
-            },
-        )?;
+        self.plain("severity", if kind.name() == "failure" { "fail" } else { "error" })?;
         self.plain("kind", kind.name())?;
         self.string("type", type_name)?;
         self.string("file", file)?;
@@ -168,13 +144,7 @@ impl<W: Write> Stream<W> {
     }
 
     fn outside(&mut self, outside: &Outside<'_>) -> Written {
-        let Outside {
-            cause: _,
-            message,
-            details,
-            scope,
-            source,
-        } = outside;
+        let Outside { cause: _, message, details, scope, source } = outside;
         self.point(false, &format!("testexec > {}", outside.name()))?;
         self.out.write_all(b"\n  ---\n")?;
         self.string("message", message)?;
@@ -223,9 +193,7 @@ fn millis(duration: Duration) -> String {
     if rest == 0 {
         return whole.to_string();
     }
-    format!("{whole}.{rest:06}")
-        .trim_end_matches('0')
-        .to_owned()
+    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
 }
 
 #[cfg(test)]
@@ -258,8 +226,8 @@ mod tests {
 
     #[test]
     fn milliseconds_are_exact() {
-        assert_eq!(millis(Duration::from_nanos(1_500_000)), "1.5");
-        assert_eq!(millis(Duration::from_nanos(2_000_000)), "2");
+        assert_eq!(millis(Duration::from_micros(1_500)), "1.5");
+        assert_eq!(millis(Duration::from_millis(2)), "2");
         assert_eq!(millis(Duration::from_nanos(1)), "0.000001");
     }
 }

@@ -41,16 +41,8 @@ impl OutputFormat for Summary {
     }
 
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-        let Options {
-            color,
-            width,
-            threads: _,
-        } = report.options;
-        let mut screen = Screen {
-            out: BufWriter::new(out),
-            color,
-            width: width.max(NARROWEST),
-        };
+        let Options { color, width, threads: _ } = report.options;
+        let mut screen = Screen { out: BufWriter::new(out), color, width: width.max(NARROWEST) };
         screen.errors(report.run)?;
         screen.failures(report.run)?;
         screen.flaky(report.run)?;
@@ -74,13 +66,7 @@ impl<W: Write> Screen<W> {
     fn errors(&mut self, run: &TestRun) -> Written {
         let mut errors = run.errors();
         for error in errors.by_ref().take(IN_FULL) {
-            let RunError {
-                kind,
-                message,
-                details,
-                scope,
-                source,
-            } = error;
+            let RunError { kind, message, details, scope, source } = error;
             let about = if scope.is_empty() { source } else { scope };
             self.title("ERROR", RED, summary::error_words(*kind), about)?;
             self.text(message, PLAIN)?;
@@ -134,10 +120,7 @@ impl<W: Write> Screen<W> {
         // The first of these that says something.
         let texts = [message, details, stack_trace, type_name];
         let text = texts.into_iter().find(|text| !text.trim().is_empty());
-        self.text(
-            text.unwrap_or("failed, and the report does not say why"),
-            PLAIN,
-        )?;
+        self.text(text.unwrap_or("failed, and the report does not say why"), PLAIN)?;
         self.difference(&summary::diff(&failure))?;
         writeln!(self.out)?;
         Ok(())
@@ -191,11 +174,7 @@ impl<W: Write> Screen<W> {
         let mut notes = run.notes();
         let mut any = false;
         for note in notes.by_ref().take(LISTED) {
-            let Note {
-                kind: _,
-                message,
-                source,
-            } = note;
+            let Note { kind: _, message, source } = note;
             any = true;
             self.title("NOTE", DIM, message, source)?;
         }
@@ -212,11 +191,7 @@ impl<W: Write> Screen<W> {
     }
 
     fn verdict(&mut self, report: &Report<'_>) -> Written {
-        let style = if report.judgement.is_success() {
-            GREEN
-        } else {
-            RED
-        };
+        let style = if report.judgement.is_success() { GREEN } else { RED };
         let word = report.judgement.status().to_uppercase();
         let (words, time) = (summary::headline(report), summary::run_time(report.run));
         let (on, off) = self.style(style);
@@ -230,14 +205,9 @@ impl<W: Write> Screen<W> {
         let (home, name) = (summary::home(&id), summary::name(&id));
         let whole = Terminal(&format!("{home} > {name}")).to_string();
         // Where there is no room for both, the name says more.
-        let room = self
-            .width
-            .saturating_sub(word.len() + 1 + about.width() + 2);
-        let title = if home.is_empty() || whole.width() > room {
-            name
-        } else {
-            format!("{home} > {name}")
-        };
+        let room = self.width.saturating_sub(word.len() + 1 + about.width() + 2);
+        let title =
+            if home.is_empty() || whole.width() > room { name } else { format!("{home} > {name}") };
         self.title(word, style, &title, about)
     }
 
@@ -247,11 +217,7 @@ impl<W: Write> Screen<W> {
         write!(self.out, "{on}{word}{off} ")?;
         let room = self.width.saturating_sub(word.len() + 1);
         let about = self.shown(about, room / 2);
-        let taken = if about.is_empty() {
-            0
-        } else {
-            about.width() + 2
-        };
+        let taken = if about.is_empty() { 0 } else { about.width() + 2 };
         let title = self.shown(title, room.saturating_sub(taken));
         write!(self.out, "{title}")?;
         if !about.is_empty() {
@@ -354,7 +320,7 @@ fn wrap(line: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::sample::{empty, green, render, sample};
+    use crate::output::sample::{empty, failing, green, render, sample};
 
     #[test]
     fn runs_look_like_this() {
@@ -366,34 +332,22 @@ mod tests {
 
     #[test]
     fn only_our_own_colours_get_through_and_only_when_asked_for() {
-        let options = Options {
-            color: true,
-            ..Options::default()
-        };
+        let options = Options { color: true, ..Options::default() };
         let coloured = render(&Summary, &sample(), options);
         let plain = render(&Summary, &sample(), Options::default());
         assert!(!plain.contains('\u{1b}'));
         assert_eq!(crate::text::strip_ansi(&coloured), plain);
-        for (_, rest) in coloured
-            .match_indices('\u{1b}')
-            .map(|(at, c)| (c, &coloured[at..]))
-        {
+        for (_, rest) in coloured.match_indices('\u{1b}').map(|(at, c)| (c, &coloured[at..])) {
             let end = rest.find('m').unwrap();
             let inside = &rest[2..end];
-            assert!(
-                inside.bytes().all(|b| b.is_ascii_digit() || b == b';'),
-                "{inside}"
-            );
+            assert!(inside.bytes().all(|b| b.is_ascii_digit() || b == b';'), "{inside}");
         }
     }
 
     #[test]
     fn no_line_is_wider_than_it_may_be() {
         for width in [0, 1, 20, 33, 80] {
-            let options = Options {
-                width,
-                ..Options::default()
-            };
+            let options = Options { width, ..Options::default() };
             let text = render(&Summary, &sample(), options);
             let (others, last) = text.trim_end().rsplit_once('\n').unwrap();
             assert!(last.starts_with("ERROR "), "{last}");
@@ -410,5 +364,23 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(cut("漢字漢字".to_owned(), 5), "漢字…");
+    }
+
+    #[test]
+    fn many_failures_have_an_end() {
+        for (count, full, named, rest) in [
+            (50, 50, 0, ""),
+            (51, 50, 1, ""),
+            (200, 50, 150, ""),
+            (201, 50, 150, "… and 1 more failed tests"),
+            (999, 50, 150, "… and 799 more failed tests"),
+        ] {
+            let text = render(&Summary, &failing(count), Options::default());
+            assert_eq!(text.matches("│ no").count(), full, "{count}");
+            let names = (0..count).filter(|number| text.contains(&format!("test_{number}_")));
+            assert_eq!(names.count(), full + named, "{count}");
+            assert!(text.contains(rest), "{count}");
+            assert_eq!(text.contains("more failed tests"), !rest.is_empty(), "{count}");
+        }
     }
 }

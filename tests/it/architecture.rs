@@ -42,27 +42,14 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn module_of(path: &Path) -> String {
-    let first = path
-        .strip_prefix(repository().join("src"))
-        .unwrap()
-        .components()
-        .next()
-        .unwrap();
-    first
-        .as_os_str()
-        .to_str()
-        .unwrap()
-        .trim_end_matches(".rs")
-        .to_owned()
+    let first = path.strip_prefix(repository().join("src")).unwrap().components().next().unwrap();
+    first.as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned()
 }
 
 /// The code of a file without its comments, and without its tests if `tests` is false.
 fn code(path: &Path, tests: bool) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let end = text
-        .find("#[cfg(test)]\nmod ")
-        .filter(|_| !tests)
-        .unwrap_or(text.len());
+    let end = text.find("#[cfg(test)]\nmod ").filter(|_| !tests).unwrap_or(text.len());
     text[..end]
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
@@ -83,9 +70,7 @@ fn modules_use_only_what_they_may() {
         let (_, allowed) =
             row.unwrap_or_else(|| panic!("{module} is not in the table of this test"));
         for part in code(&path, false).split("crate::").skip(1) {
-            let names = part
-                .strip_prefix('{')
-                .map_or(part, |list| list.split('}').next().unwrap());
+            let names = part.strip_prefix('{').map_or(part, |list| list.split('}').next().unwrap());
             let first = |name: &str| {
                 name.trim()
                     .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -98,10 +83,7 @@ fn modules_use_only_what_they_may() {
             } else {
                 vec![first(names)]
             };
-            for used in used
-                .iter()
-                .filter(|used| MAY_USE.iter().any(|(name, _)| name == used))
-            {
+            for used in used.iter().filter(|used| MAY_USE.iter().any(|(name, _)| name == used)) {
                 let fine = *used == module || allowed.contains(&used.as_str());
                 assert!(fine, "{}: {module} may not use {used}", path.display());
             }
@@ -167,10 +149,7 @@ fn every_file_of_a_format_is_in_its_table() {
                 .trim_end_matches(".rs")
                 .to_owned();
             let listed = table.contains(&format!("&{name}::"));
-            assert!(
-                listed || helpers.contains(&name.as_str()),
-                "{folder}/{name} is in no table"
-            );
+            assert!(listed || helpers.contains(&name.as_str()), "{folder}/{name} is in no table");
         }
     }
 }
@@ -181,11 +160,7 @@ fn only_the_command_line_prints() {
         let printing = ["println!", "eprintln!", "print!(", "eprint!("];
         if module_of(&path) != "cli" {
             let code = code(&path, false);
-            assert!(
-                !printing.iter().any(|word| code.contains(word)),
-                "{} prints",
-                path.display()
-            );
+            assert!(!printing.iter().any(|word| code.contains(word)), "{} prints", path.display());
         }
     }
 }

@@ -40,12 +40,7 @@ pub(crate) fn fixtures() -> Vec<Fixture> {
     found
         .into_iter()
         .map(|path| Fixture {
-            name: path
-                .strip_prefix(reports())
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned(),
+            name: path.strip_prefix(reports()).unwrap().to_str().unwrap().to_owned(),
             bytes: fs::read(&path).unwrap(),
         })
         .filter(|fixture| fixture.name.starts_with(&only) && !fixture.name.starts_with('_'))
@@ -70,10 +65,7 @@ pub(crate) fn read_in_pieces(
     given: Option<&'static dyn InputFormat>,
 ) -> TestRun {
     let mut recorder = Recorder::new("/builds");
-    recorder.begin_report(Source {
-        path: "report".to_owned(),
-        ..Source::default()
-    });
+    recorder.begin_report(Source { path: "report".to_owned(), ..Source::default() });
     let mut reader = Reader::new(given);
     for part in bytes.chunks(piece.max(1)) {
         reader.feed(part, &mut recorder);
@@ -100,12 +92,7 @@ pub(crate) fn read(bytes: &[u8]) -> TestRun {
 pub(crate) fn describe(run: &TestRun) -> String {
     let mut text = format!("{:?}\n", Totals::of(run));
     for case in run.cases() {
-        text.push_str(&format!(
-            "{:?} #{} {:?}\n",
-            case.case(),
-            case.occurrence(),
-            case.verdict()
-        ));
+        text.push_str(&format!("{:?} #{} {:?}\n", case.case(), case.occurrence(), case.verdict()));
         for attempt in case.attempts() {
             text.push_str(&format!("  {attempt:?}\n"));
         }
@@ -124,10 +111,7 @@ pub(crate) fn describe(run: &TestRun) -> String {
 
 /// A tool that a test needs is not here. That is a failure where it could have been had.
 pub(crate) fn missing(tool: &str, what: &str) {
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{tool} is missing, so it is not known {what}"
-    );
+    assert!(std::env::var_os("CI").is_none(), "{tool} is missing, so it is not known {what}");
     eprintln!("skipped, since {tool} is missing: {what}");
 }
 

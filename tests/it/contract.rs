@@ -15,16 +15,12 @@ fn every_input_format_has_a_name_of_its_own_and_a_fixture() {
         let name = format.name();
         assert!(names.insert(name), "{name} is there twice");
         assert!(
-            name.bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
             "{name}"
         );
         assert!(!format.description().is_empty());
         assert!(
-            reports()
-                .join(name)
-                .read_dir()
-                .is_ok_and(|mut entries| entries.next().is_some()),
+            reports().join(name).read_dir().is_ok_and(|mut entries| entries.next().is_some()),
             "{name} has no fixture"
         );
     }
@@ -73,10 +69,7 @@ fn no_prefix_of_a_report_is_greener_than_the_whole() {
             continue;
         };
         let whole = read_in_pieces(&fixture.bytes, usize::MAX, Some(format));
-        let (totals, green) = (
-            Totals::of(&whole),
-            judge(&whole, &Policy::default()).is_success(),
-        );
+        let (totals, green) = (Totals::of(&whole), judge(&whole, &Policy::default()).is_success());
         // Every prefix of what is small, and prefixes at odd steps of what is not.
         let step = (fixture.bytes.len() / 4096).max(1) | 1;
         for end in (0..fixture.bytes.len()).step_by(step) {

@@ -22,9 +22,7 @@ struct Place {
 
 impl Place {
     fn new(files: &[(&str, &str)]) -> Self {
-        let place = Self {
-            folder: TempDir::new().unwrap(),
-        };
+        let place = Self { folder: TempDir::new().unwrap() };
         for (name, content) in files {
             place.write(name, content.as_bytes());
         }
@@ -77,10 +75,7 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn many_files_of_mixed_formats_become_one_result() {
-    let place = Place::new(&[
-        ("build/a/TEST-a.xml", PASSING),
-        ("build/b/TEST-b.xml", FAILING),
-    ]);
+    let place = Place::new(&[("build/a/TEST-a.xml", PASSING), ("build/b/TEST-b.xml", FAILING)]);
     let (report, code) = place.json(&["build/**/TEST-*.xml"]);
     assert_eq!(code, 0);
     assert_eq!(report["summary"]["total"], 3);
@@ -97,9 +92,7 @@ fn many_files_of_mixed_formats_become_one_result() {
 
 #[test]
 fn the_order_of_results_is_that_of_the_files() {
-    let names: Vec<String> = (0..300)
-        .map(|number| format!("r/{number:03}.xml"))
-        .collect();
+    let names: Vec<String> = (0..300).map(|number| format!("r/{number:03}.xml")).collect();
     let place = Place::new(&[]);
     for name in &names {
         place.write(name, PASSING.replace("ok", name).as_bytes());
@@ -116,11 +109,7 @@ fn the_order_of_results_is_that_of_the_files() {
 
 #[test]
 fn exclusions_leave_files_and_folders_out() {
-    let place = Place::new(&[
-        ("r/a.xml", PASSING),
-        ("r/old/b.xml", FAILING),
-        ("r/c.xml", FAILING),
-    ]);
+    let place = Place::new(&[("r/a.xml", PASSING), ("r/old/b.xml", FAILING), ("r/c.xml", FAILING)]);
     let (report, _) = place.json(&["r", "!r/old", "!r/c.xml"]);
     assert_eq!(report["summary"]["total"], 1);
 }
@@ -137,12 +126,7 @@ fn standard_input_and_packed_files_are_read() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(PASSING.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(PASSING.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["summary"]["total"], 3);
@@ -151,19 +135,9 @@ fn standard_input_and_packed_files_are_read() {
 
 #[test]
 fn a_bad_file_never_stops_the_others_and_exits_with_2() {
-    let place = Place::new(&[
-        ("a.xml", PASSING),
-        ("torn.xml", &FAILING[..120]),
-        ("b.xml", FAILING),
-    ]);
-    let output = place.run(&[
-        "convert",
-        "a.xml",
-        "torn.xml",
-        "b.xml",
-        "--report",
-        "json=out.json",
-    ]);
+    let place =
+        Place::new(&[("a.xml", PASSING), ("torn.xml", &FAILING[..120]), ("b.xml", FAILING)]);
+    let output = place.run(&["convert", "a.xml", "torn.xml", "b.xml", "--report", "json=out.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("torn.xml"), "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&fs::read(place.path("out.json")).unwrap()).unwrap();
@@ -184,11 +158,7 @@ fn a_file_met_in_a_folder_may_be_something_else() {
     assert_eq!(report["notes"].as_array().unwrap().len(), 2);
     let named = place.run(&["convert", "r/cov.xml", "--report", "json"]);
     assert_eq!(named.status.code(), Some(2));
-    assert!(
-        stderr(&named).contains("coverage report"),
-        "{}",
-        stderr(&named)
-    );
+    assert!(stderr(&named).contains("coverage report"), "{}", stderr(&named));
 }
 
 #[test]
@@ -205,16 +175,9 @@ fn nothing_matched_names_the_pattern_and_what_is_there() {
     let output = place.run(&["convert", "build/**/TEST-*.xml"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(
-        said.contains("build/**/TEST-*.xml") && said.contains("build/test-a.xml"),
-        "{said}"
-    );
+    assert!(said.contains("build/**/TEST-*.xml") && said.contains("build/test-a.xml"), "{said}");
     let output = place.run(&["convert", "nowhere/a.xml"]);
-    assert!(
-        stderr(&output).contains("there is no folder 'nowhere'"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("there is no folder 'nowhere'"), "{}", stderr(&output));
 }
 
 #[test]
@@ -272,16 +235,9 @@ fn a_report_is_put_in_its_place_whole_or_not_at_all() {
     let place = Place::new(&[("a.xml", PASSING), ("folder/x", "")]);
     let output = place.run(&["convert", "a.xml", "-r", "json=folder"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("it is a folder"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("it is a folder"), "{}", stderr(&output));
     assert_eq!(
-        place
-            .run(&["convert", "a.xml", "-r", "json=new/deep/out.json"])
-            .status
-            .code(),
+        place.run(&["convert", "a.xml", "-r", "json=new/deep/out.json"]).status.code(),
         Some(0)
     );
     let left: Vec<_> = fs::read_dir(place.path("new/deep"))
@@ -296,11 +252,7 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
     let place = Place::new(&[("a.xml", PASSING)]);
     let output = place.run(&["convert", "a.xml", "-r", "pdf"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("there is no format 'pdf'"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("there is no format 'pdf'"), "{}", stderr(&output));
     let output = place.run(&["convert", "a.xml", "--from", "jnit"]);
     assert!(stderr(&output).contains("'junit'"), "{}", stderr(&output));
 }
@@ -308,9 +260,8 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
 #[test]
 fn a_reader_that_stops_early_does_not_hurt() {
     let place = Place::new(&[]);
-    let many: String = (0..20_000)
-        .map(|number| format!("<testcase name=\"n{number}\"/>"))
-        .collect();
+    let many: String =
+        (0..20_000).map(|number| format!("<testcase name=\"n{number}\"/>")).collect();
     place.write("a.xml", format!("<testsuite>{many}</testsuite>").as_bytes());
     let mut child = place
         .command(&["convert", "a.xml", "-r", "json"])
@@ -326,10 +277,8 @@ fn a_reader_that_stops_early_does_not_hurt() {
 #[test]
 fn the_cargo_plugin_is_the_same_command() {
     let help = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_cargo-testexec"))
-            .args(arguments)
-            .output()
-            .unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_cargo-testexec")).args(arguments).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(help(&["testexec", "convert", "--help"]).contains("Usage: cargo testexec convert"));
@@ -338,10 +287,8 @@ fn the_cargo_plugin_is_the_same_command() {
 
 #[test]
 fn help_lists_every_format() {
-    let output = Command::new(env!("CARGO_BIN_EXE_testexec"))
-        .args(["convert", "--help"])
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_testexec")).args(["convert", "--help"]).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
     for name in testexec::input::FORMATS.iter().map(|format| format.name()) {
         assert!(help.contains(name), "{name}");
@@ -356,21 +303,11 @@ fn help_lists_every_format() {
 fn special_files_are_refused_rather_than_waited_for() {
     let place = Place::new(&[]);
     let fifo = place.path("pipe");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&fifo)
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     for path in [fifo.to_str().unwrap(), "/dev/zero"] {
         let output = place.run(&["convert", path, "-r", "json"]);
         assert_eq!(output.status.code(), Some(2), "{path}");
-        assert!(
-            stderr(&output).contains("no regular file"),
-            "{}",
-            stderr(&output)
-        );
+        assert!(stderr(&output).contains("no regular file"), "{}", stderr(&output));
     }
 }
 

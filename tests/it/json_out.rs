@@ -11,20 +11,10 @@ use crate::common::{fixtures, missing, read, repository};
 
 fn render(run: &TestRun, threads: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let options = Options {
-        threads,
-        ..Options::default()
-    };
-    let report = Report {
-        run,
-        judgement: judge(run, &Policy::default()),
-        totals: Totals::of(run),
-        options,
-    };
-    output::format("json")
-        .unwrap()
-        .render(&report, &mut bytes)
-        .unwrap();
+    let options = Options { threads, ..Options::default() };
+    let report =
+        Report { run, judgement: judge(run, &Policy::default()), totals: Totals::of(run), options };
+    output::format("json").unwrap().render(&report, &mut bytes).unwrap();
     bytes
 }
 
@@ -34,10 +24,8 @@ fn every_fixture_fits_the_printed_schema() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     for fixture in fixtures() {
         let document = serde_json::from_slice(&render(&read(&fixture.bytes), 1)).unwrap();
-        let problems: Vec<_> = validator
-            .iter_errors(&document)
-            .map(|error| error.to_string())
-            .collect();
+        let problems: Vec<_> =
+            validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{}: {problems:?}", fixture.name);
     }
 }
@@ -56,9 +44,8 @@ fn cases_are_written_as_serde_writes_them() {
 
 #[test]
 fn several_threads_write_what_one_writes() {
-    let cases: String = (0..30_000)
-        .map(|number| format!("<testcase name=\"n{number}\"/>"))
-        .collect();
+    let cases: String =
+        (0..30_000).map(|number| format!("<testcase name=\"n{number}\"/>")).collect();
     let run = read(format!("<testsuite>{cases}</testsuite>").as_bytes());
     let one = render(&run, 1);
     assert_eq!(
@@ -85,49 +72,25 @@ fn a_go_program_with_the_agreed_structs_decodes_it_unchanged() {
         .current_dir(repository().join("tests/decode"))
         .output()
         .unwrap();
-    assert!(
-        build.status.success(),
-        "{}",
-        String::from_utf8_lossy(&build.stderr)
-    );
-    for name in [
-        "surefire-retries.xml",
-        "pytest-mixed.xml",
-        "nextest-retries.xml",
-    ] {
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    for name in ["surefire-retries.xml", "pytest-mixed.xml", "nextest-retries.xml"] {
         let run =
             read(&std::fs::read(repository().join("fixtures/reports/junit").join(name)).unwrap());
-        let mut child = Command::new(&program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(&render(&run, 1))
-            .unwrap();
+        let mut child =
+            Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&render(&run, 1)).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{name}");
         let text = String::from_utf8(output.stdout).unwrap();
         let totals = Totals::of(&run);
-        let counts = format!(
-            "{} {} {} {}",
-            totals.total(),
-            totals.passed,
-            totals.failed,
-            totals.skipped
-        );
-        assert!(
-            text.lines().next().unwrap().ends_with(&counts),
-            "{name}: {text}"
-        );
+        let counts =
+            format!("{} {} {} {}", totals.total(), totals.passed, totals.failed, totals.skipped);
+        assert!(text.lines().next().unwrap().ends_with(&counts), "{name}: {text}");
         assert_eq!(text.lines().count() - 1, run.cases().count(), "{name}");
         assert!(
-            text.lines().skip(1).all(|line| ["pass|", "fail|", "skip|"]
-                .iter()
-                .any(|word| line.starts_with(word))),
+            text.lines()
+                .skip(1)
+                .all(|line| ["pass|", "fail|", "skip|"].iter().any(|word| line.starts_with(word))),
             "{text}"
         );
     }

@@ -11,6 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use testexec::input;
+use testexec::judge::{Policy, judge};
 use testexec::model::{
     Attempt, Case, CaseId, CaseView, Failure, Identity, List, Location, NoteKind, Outcome, Skip,
     Suite, TestRun, Totals, normalize_path,
@@ -51,20 +52,8 @@ fn path(file: &str) -> String {
 }
 
 fn describe_case(view: &CaseView<'_>, words: &mut String) {
-    let Case {
-        id,
-        line,
-        tags,
-        properties,
-        attachments,
-    } = view.case();
-    let CaseId {
-        package,
-        file,
-        suite,
-        name,
-        parameters,
-    } = id;
+    let Case { id, line, tags, properties, attachments } = view.case();
+    let CaseId { package, file, suite, name, parameters } = id;
     let name = match xml(name) {
         name if name.is_empty() => Cow::Borrowed("(unnamed)"),
         name => name,
@@ -89,13 +78,7 @@ fn describe_case(view: &CaseView<'_>, words: &mut String) {
 }
 
 fn describe_attempt(attempt: &Attempt<'_>, words: &mut String) {
-    let Attempt {
-        outcome,
-        duration,
-        started,
-        stdout,
-        stderr,
-    } = attempt;
+    let Attempt { outcome, duration, started, stdout, stderr } = attempt;
     let (stdout, stderr) = (xml(stdout), xml(stderr));
     writeln!(words, "  {duration:?} {started:?} {stdout:?} {stderr:?}").unwrap();
     match outcome {
@@ -123,32 +106,17 @@ fn describe_attempt(attempt: &Attempt<'_>, words: &mut String) {
 }
 
 fn describe_suite(suite: &Suite<'_>, words: &mut String) {
-    let Suite {
-        package,
-        file,
-        lineage,
-        hostname,
-        started,
-        duration,
-        properties,
-        stdout,
-        stderr,
-    } = suite;
+    let Suite { package, file, lineage, hostname, started, duration, properties, stdout, stderr } =
+        suite;
     let texts = [hostname, stdout, stderr].map(|text| xml(text));
     let told = started.is_some()
         || duration.is_some()
         || !properties.is_empty()
         || texts.iter().any(|text| !text.is_empty());
     if told {
-        let (home, properties) = (
-            (xml(package), path(file), all(*lineage)),
-            all(properties.flat()),
-        );
-        writeln!(
-            words,
-            "{home:?} {started:?} {duration:?} {properties:?} {texts:?}"
-        )
-        .unwrap();
+        let (home, properties) =
+            ((xml(package), path(file), all(*lineage)), all(properties.flat()));
+        writeln!(words, "{home:?} {started:?} {duration:?} {properties:?} {texts:?}").unwrap();
     }
 }
 
@@ -228,17 +196,9 @@ fn other_readers_see_the_same_texts() {
         fs::write(&path, render("junit", run)).unwrap();
         paths.push(path);
     }
-    let output = Command::new("python3")
-        .arg("-c")
-        .arg(EXPAT)
-        .args(&paths)
-        .output();
+    let output = Command::new("python3").arg("-c").arg(EXPAT).args(&paths).output();
     let output = output.expect("python3 is needed to read what we write");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let seen: Vec<Vec<(String, Option<String>)>> = serde_json::from_slice(&output.stdout).unwrap();
     for (run, seen) in runs.iter().zip(seen) {
         let mut expected = Vec::new();
@@ -253,9 +213,7 @@ fn other_readers_see_the_same_texts() {
 }
 
 fn seen_by_others(view: &CaseView<'_>) -> (String, Option<String>) {
-    let CaseId {
-        name, parameters, ..
-    } = view.case().id;
+    let CaseId { name, parameters, .. } = view.case().id;
     let name = match parameters {
         "" => xml(name).into_owned(),
         parameters => format!("{} {}", xml(name), xml(parameters)),
@@ -274,18 +232,27 @@ fn xmllint(paths: &[std::path::PathBuf]) {
     assert!(output.status.success(), "{complaints}");
 }
 
+/// What was cut off may be lost. It must never add a pass.
+#[test]
+fn no_prefix_of_what_is_written_is_greener_than_the_whole() {
+    for run in some_runs().iter().take(20) {
+        let xml = render("junit", run);
+        let passed = Totals::of(run).passed;
+        for end in 0..xml.len() - 1 {
+            let part = read_in_pieces(&xml[..end], usize::MAX, input::format("junit"));
+            assert!(Totals::of(&part).passed <= passed, "cut at {end}");
+            let closed = xml[..end].ends_with(b"</testsuites>");
+            let green = judge(&part, &Policy::default()).is_success();
+            assert!(!green || closed, "cut at {end}");
+        }
+    }
+}
+
 #[test]
 fn a_run_that_is_not_green_is_not_green_as_junit() {
     let run = TestRun::default();
     let xml = String::from_utf8(render("junit", &run)).unwrap();
-    assert!(
-        xml.contains(r#"errors="1""#) && xml.contains("no test ran"),
-        "{xml}"
-    );
+    assert!(xml.contains(r#"errors="1""#) && xml.contains("no test ran"), "{xml}");
     let back = read(xml.as_bytes());
-    assert_eq!(
-        Totals::of(&back),
-        Totals::default(),
-        "a verdict is derived anew"
-    );
+    assert_eq!(Totals::of(&back), Totals::default(), "a verdict is derived anew");
 }

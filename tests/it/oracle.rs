@@ -25,11 +25,7 @@ fn rows() -> Vec<Row> {
             let report = cells.next().unwrap().to_owned();
             let counts = std::array::from_fn(|_| cells.next().unwrap().parse().unwrap());
             let remark = cells.next().unwrap_or_default().to_owned();
-            rows.push(Row {
-                report,
-                counts,
-                remark,
-            });
+            rows.push(Row { report, counts, remark });
         }
     }
     rows.retain(|row| row.report.starts_with(&only));

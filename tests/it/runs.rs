@@ -129,12 +129,7 @@ fn outcome() -> impl Strategy<Value = OutcomePlan> {
         option::of((text(), 0..99_u32, 0..9_u32)),
     );
     let failed = failure.prop_map(|(kind, texts, values, location)| {
-        OutcomePlan::Failed(FailurePlan {
-            kind,
-            texts,
-            values,
-            location,
-        })
+        OutcomePlan::Failed(FailurePlan { kind, texts, values, location })
     });
     prop_oneof![
         3 => Just(OutcomePlan::Passed),
@@ -175,46 +170,27 @@ fn case() -> impl Strategy<Value = CasePlan> {
 
 fn home() -> impl Strategy<Value = Home> {
     let facts = option::of((text(), moment(), nanos()));
-    (
-        text(),
-        text(),
-        vec(text(), 0..4),
-        facts,
-        pairs(),
-        [text(), text()],
-    )
-        .prop_map(|(package, file, lineage, facts, properties, output)| Home {
+    (text(), text(), vec(text(), 0..4), facts, pairs(), [text(), text()]).prop_map(
+        |(package, file, lineage, facts, properties, output)| Home {
             package,
             file,
             lineage,
             facts,
             properties,
             output,
-        })
+        },
+    )
 }
 
 /// Any run of one report.
 pub(crate) fn run_plan() -> impl Strategy<Value = RunPlan> {
     let error = (select(&RunErrorKind::ALL[..]), [text(), text(), text()]);
-    (
-        vec(home(), 1..4),
-        vec(case(), 0..6),
-        vec(error, 0..3),
-        prop_oneof![Just(0), 0..9_u64],
-    )
-        .prop_map(|(homes, cases, errors, missing)| RunPlan {
-            homes,
-            cases,
-            errors,
-            missing,
-        })
+    (vec(home(), 1..4), vec(case(), 0..6), vec(error, 0..3), prop_oneof![Just(0), 0..9_u64])
+        .prop_map(|(homes, cases, errors, missing)| RunPlan { homes, cases, errors, missing })
 }
 
 fn flat(pairs: &[(String, String)]) -> Vec<&str> {
-    pairs
-        .iter()
-        .flat_map(|(name, value)| [name.as_str(), value])
-        .collect()
+    pairs.iter().flat_map(|(name, value)| [name.as_str(), value]).collect()
 }
 
 impl RunPlan {
@@ -294,10 +270,7 @@ impl AttemptPlan {
         let outcome = match &self.outcome {
             OutcomePlan::Passed => Outcome::Passed,
             OutcomePlan::NotRun => Outcome::NotRun,
-            OutcomePlan::Skipped(kind, reason) => Outcome::Skipped(Skip {
-                kind: *kind,
-                reason,
-            }),
+            OutcomePlan::Skipped(kind, reason) => Outcome::Skipped(Skip { kind: *kind, reason }),
             OutcomePlan::Failed(plan) => Outcome::Failed(plan.failure()),
         };
         Attempt {

@@ -63,8 +63,7 @@ impl Parser for BazelParser {
 
     fn finish(&mut self, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .finish(sink, |line, number, sink| state.line(line, number, sink));
+        self.lines.finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(sink);
     }
 }
@@ -118,11 +117,7 @@ impl State {
         if let Some(aborted) = event.aborted {
             return self.aborted(event.id, &aborted, sink);
         }
-        let announced = event
-            .children
-            .iter()
-            .filter(|id| id.test_result.is_some())
-            .count();
+        let announced = event.children.iter().filter(|id| id.test_result.is_some()).count();
         let Some(label) = event.id.label().filter(|label| label.aspect.is_empty()) else {
             return;
         };
@@ -154,11 +149,7 @@ impl State {
         if !completed.success {
             let detail = completed.failure_detail.unwrap_or_default().message;
             self.not_built(label, RunErrorKind::Build, &detail, sink);
-        } else if self
-            .targets
-            .get(label)
-            .is_some_and(|target| !target.is_test)
-        {
+        } else if self.targets.get(label).is_some_and(|target| !target.is_test) {
             self.targets.remove(label);
         }
     }
@@ -174,11 +165,7 @@ impl State {
             "" => format!("{label} failed to build"),
             why => format!("{label} failed to build: {why}"),
         };
-        sink.error(
-            RunError::new(kind, message)
-                .with_details(why.as_ref())
-                .in_scope(label),
-        );
+        sink.error(RunError::new(kind, message).with_details(why.as_ref()).in_scope(label));
     }
 
     /// Something announced will not come.
@@ -217,14 +204,8 @@ impl State {
             return;
         }
         self.skips += 1;
-        let outcome = Outcome::Skipped(Skip {
-            kind: SkipKind::Skipped,
-            reason,
-        });
-        let attempt = Attempt {
-            outcome,
-            ..Attempt::default()
-        };
+        let outcome = Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason });
+        let attempt = Attempt { outcome, ..Attempt::default() };
         target.tell(label, &[(attempt, None)], sink);
     }
 
@@ -243,10 +224,7 @@ impl State {
         let mut missing = 0;
         for (label, target) in std::mem::take(&mut self.targets) {
             let whole = target.results.len() >= target.announced && target.announced > 0;
-            let failed = target
-                .results
-                .iter()
-                .any(|result| result.status != "PASSED");
+            let failed = target.results.iter().any(|result| result.status != "PASSED");
             if target.results.is_empty() || !(whole || failed) {
                 missing += u64::from(target.is_test);
                 continue;
@@ -269,10 +247,8 @@ impl State {
             && !matches!(exit.code, 0 | 4)
             && self.failures + self.errors == 0
         {
-            let message = format!(
-                "bazel ended with {} ({}), but no test failed",
-                exit.name, exit.code
-            );
+            let message =
+                format!("bazel ended with {} ({}), but no test failed", exit.name, exit.code);
             sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
     }
@@ -317,10 +293,7 @@ impl Target {
                         message: "failed, and no result says why",
                         ..Failure::default()
                     });
-                    let attempt = Attempt {
-                        outcome,
-                        ..Attempt::default()
-                    };
+                    let attempt = Attempt { outcome, ..Attempt::default() };
                     attempts.push((attempt, None));
                 }
             }
@@ -355,21 +328,13 @@ impl Target {
                 })
                 .collect();
             let case = Case {
-                id: CaseId {
-                    package,
-                    name,
-                    ..CaseId::default()
-                },
+                id: CaseId { package, name, ..CaseId::default() },
                 line: None,
                 tags: List::from(&self.tags),
                 properties: Pairs::new(&properties),
                 attachments: Pairs::new(&attachments),
             };
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt: *attempt,
-                again: index > 0,
-            });
+            sink.event(&Event::CaseFinished { case, attempt: *attempt, again: index > 0 });
         }
     }
 }
@@ -398,19 +363,15 @@ impl TestResult {
     fn started(&self) -> Option<Timestamp> {
         let millis = self.test_attempt_start_millis_epoch.as_ref();
         let text = self.test_attempt_start.as_deref();
-        millis
-            .and_then(Number::timestamp)
-            .or_else(|| text.and_then(Timestamp::parse))
+        millis.and_then(Number::timestamp).or_else(|| text.and_then(Timestamp::parse))
     }
 
     fn attempt<'a>(&self, message: &'a str) -> Attempt<'a> {
         let outcome = match self.status.as_str() {
             "PASSED" => Outcome::Passed,
-            status => Outcome::Failed(Failure {
-                kind: kind_of(status),
-                message,
-                ..Failure::default()
-            }),
+            status => {
+                Outcome::Failed(Failure { kind: kind_of(status), message, ..Failure::default() })
+            }
         };
         Attempt {
             outcome,

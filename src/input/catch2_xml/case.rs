@@ -74,13 +74,7 @@ impl CaseState {
 
     pub(super) fn outcome<'a>(&'a self, whole: bool, texts: &'a (String, String)) -> Outcome<'a> {
         let may_fail = self.has_tag(&["!shouldfail", "!mayfail"]);
-        let bare = |kind, message| {
-            Outcome::Failed(Failure {
-                kind,
-                message,
-                ..Failure::default()
-            })
-        };
+        let bare = |kind, message| Outcome::Failed(Failure { kind, message, ..Failure::default() });
         match (self.success, self.problems.first()) {
             (Some(true), Some(_)) if may_fail && whole => Outcome::Skipped(Skip {
                 kind: SkipKind::ExpectedFailure,
@@ -91,18 +85,16 @@ impl CaseState {
             (Some(true), None) if !whole => {
                 bare(FailureKind::Crash, "the report ends before this case does")
             }
-            (Some(true), None) if self.skipped => Outcome::Skipped(Skip {
-                kind: SkipKind::Skipped,
-                reason: &self.reason,
-            }),
+            (Some(true), None) if self.skipped => {
+                Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason: &self.reason })
+            }
             (Some(true), None) => Outcome::Passed,
             (Some(false), None) if self.has_tag(&["!shouldfail"]) => {
                 bare(FailureKind::Failure, "expected to fail, but passed")
             }
-            (Some(false), None) => bare(
-                FailureKind::Failure,
-                "failed, and the report does not say why",
-            ),
+            (Some(false), None) => {
+                bare(FailureKind::Failure, "failed, and the report does not say why")
+            }
         }
     }
 

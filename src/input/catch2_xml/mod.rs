@@ -274,11 +274,7 @@ impl State {
             stdout: &case.stdout,
             stderr: &case.stderr,
         };
-        sink.event(&Event::CaseFinished {
-            case: reported,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case: reported, attempt, again: false });
         self.cases += 1;
         self.failures += u64::from(failed);
     }

@@ -127,10 +127,7 @@ impl CtrfParser {
         };
         let framework = tool_name(&head[..end]).map_or("", known_framework);
         if !framework.is_empty() {
-            sink.event(&Event::Tool(Tool {
-                framework,
-                ..Tool::default()
-            }));
+            sink.event(&Event::Tool(Tool { framework, ..Tool::default() }));
         }
         self.head = None;
     }
@@ -183,10 +180,7 @@ fn known_framework(tool: &str) -> &'static str {
 
 impl Counts {
     fn compare(&self, summary: &Summary, sink: &mut dyn Sink) {
-        let millis = summary
-            .stop
-            .zip(summary.start)
-            .map(|(stop, start)| stop - start);
+        let millis = summary.stop.zip(summary.start).map(|(stop, start)| stop - start);
         let tool = Tool {
             framework: "",
             started: summary.start.and_then(number::moment_from_millis),
@@ -200,10 +194,8 @@ impl Counts {
             let message = "the report counts failures, but none of its tests failed";
             return sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
-        let claims = [
-            (summary.tests, self.tests, "tests"),
-            (summary.failed, self.failed, "failed tests"),
-        ];
+        let claims =
+            [(summary.tests, self.tests, "tests"), (summary.failed, self.failed, "failed tests")];
         for (claimed, read, what) in claims {
             if let Some(claimed) = claimed.filter(|&claimed| claimed != read) {
                 let message = format!("the report counts {claimed} {what}, but has {read}");

@@ -137,17 +137,11 @@ impl Test<'_> {
     pub(super) fn emit(&self, sink: &mut dyn Sink) -> bool {
         let suite: Vec<&str> = match &self.suite {
             // Reporters join the names of suites.
-            Texts::One(joined) => joined
-                .split(" > ")
-                .filter(|name| !name.is_empty())
-                .collect(),
+            Texts::One(joined) => joined.split(" > ").filter(|name| !name.is_empty()).collect(),
             Texts::Many(_) => self.suite.iter().collect(),
         };
-        let tags: Vec<&str> = self
-            .tags
-            .iter()
-            .map(|tag| tag.strip_prefix('@').unwrap_or(tag))
-            .collect();
+        let tags: Vec<&str> =
+            self.tags.iter().map(|tag| tag.strip_prefix('@').unwrap_or(tag)).collect();
         let properties = self.properties();
         let attachments: Vec<&str> = self
             .attachments
@@ -194,15 +188,8 @@ impl Test<'_> {
             ..Failure::default()
         };
         for index in 0..untold.min(MAX_ATTEMPTS) {
-            let attempt = Attempt {
-                outcome: Outcome::Failed(failure),
-                ..Attempt::default()
-            };
-            sink.event(&Event::CaseFinished {
-                case: *case,
-                attempt,
-                again: index > 0,
-            });
+            let attempt = Attempt { outcome: Outcome::Failed(failure), ..Attempt::default() };
+            sink.event(&Event::CaseFinished { case: *case, attempt, again: index > 0 });
         }
         untold > 0
     }
@@ -222,11 +209,7 @@ impl Test<'_> {
     }
 
     fn properties(&self) -> Vec<String> {
-        let own = [
-            ("type", &self.kind),
-            ("browser", &self.browser),
-            ("device", &self.device),
-        ];
+        let own = [("type", &self.kind), ("browser", &self.browser), ("device", &self.device)];
         let own = own
             .into_iter()
             .filter(|(_, value)| !value.is_empty())
@@ -277,11 +260,7 @@ impl Result<'_> {
             stdout: &self.stdout,
             stderr: &self.stderr,
         };
-        sink.event(&Event::CaseFinished {
-            case: *case,
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case: *case, attempt, again });
         matches!(outcome, Outcome::Failed(_))
     }
 
@@ -306,11 +285,7 @@ impl Result<'_> {
                 } else {
                     message
                 },
-                details: if self.raw_status.is_empty() {
-                    self.status
-                } else {
-                    self.raw_status
-                },
+                details: if self.raw_status.is_empty() { self.status } else { self.raw_status },
                 ..failed(FailureKind::Error, message, details, trace)
             }),
         }
@@ -325,25 +300,13 @@ fn failed<'t>(
 ) -> Failure<'t> {
     let (before, frames) = failure::split_trace(trace);
     // The trace often begins with the message, which is there already.
-    let stack_trace = if before.trim() == message.trim() {
-        frames
-    } else {
-        trace
-    };
+    let stack_trace = if before.trim() == message.trim() { frames } else { trace };
     let (expected, actual) = failure::expected_actual(message);
     let (first, _) = failure::first_paragraph(message);
-    let first = if first.is_empty() {
-        failure::first_line(trace)
-    } else {
-        first
-    };
+    let first = if first.is_empty() { failure::first_line(trace) } else { first };
     Failure {
         kind,
-        message: if first.is_empty() {
-            "failed, and the report does not say why"
-        } else {
-            first
-        },
+        message: if first.is_empty() { "failed, and the report does not say why" } else { first },
         type_name: failure::type_name(first),
         details,
         stack_trace,

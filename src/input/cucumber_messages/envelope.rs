@@ -190,9 +190,7 @@ impl Moment {
     }
 
     pub(super) fn duration(self) -> Option<Duration> {
-        let nanos = u32::try_from(self.nanos)
-            .ok()
-            .filter(|&nanos| nanos < 1_000_000_000)?;
+        let nanos = u32::try_from(self.nanos).ok().filter(|&nanos| nanos < 1_000_000_000)?;
         Some(Duration::new(u64::try_from(self.seconds).ok()?, nanos))
     }
 }

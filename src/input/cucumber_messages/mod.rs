@@ -62,9 +62,7 @@ impl Parser for MessagesParser {
 
     fn finish(&mut self, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        let cut = self
-            .lines
-            .finish(sink, |line, number, sink| state.line(line, number, sink));
+        let cut = self.lines.finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(cut, sink);
     }
 }
@@ -129,11 +127,7 @@ impl State {
                 ..Tool::default()
             }));
         } else if let Some(case) = envelope.test_case {
-            let planned = Planned {
-                case,
-                started: false,
-                tried: false,
-            };
+            let planned = Planned { case, started: false, tried: false };
             self.cases.insert(planned.case.id.clone(), planned);
         } else if let Some(started) = envelope.test_case_started {
             self.start(started, number, sink);
@@ -181,19 +175,14 @@ impl State {
 
     fn scenario(&mut self, scenario: AstScenario, rule: &str) {
         for step in scenario.steps {
-            self.steps
-                .insert(step.id, (step.keyword, step.location.line));
+            self.steps.insert(step.id, (step.keyword, step.location.line));
         }
         for examples in scenario.examples {
-            let header = examples
-                .table_header
-                .map(|row| row.cells)
-                .unwrap_or_default();
+            let header = examples.table_header.map(|row| row.cells).unwrap_or_default();
             for row in examples.table_body {
                 let named = header.iter().zip(&row.cells);
-                let values: Vec<_> = named
-                    .map(|(name, value)| format!("{}={}", name.value, value.value))
-                    .collect();
+                let values: Vec<_> =
+                    named.map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
                 let node = Node {
                     rule: String::new(),
                     line: row.location.line,
@@ -202,11 +191,8 @@ impl State {
                 self.nodes.insert(row.id, node);
             }
         }
-        let node = Node {
-            rule: rule.to_owned(),
-            line: scenario.location.line,
-            values: String::new(),
-        };
+        let node =
+            Node { rule: rule.to_owned(), line: scenario.location.line, values: String::new() };
         self.nodes.insert(scenario.id, node);
     }
 
@@ -237,9 +223,8 @@ impl State {
         let pickle = planned.and_then(|planned| self.pickles.get(&planned.case.pickle_id));
         let mut steps = planned.iter().flat_map(|planned| &planned.case.test_steps);
         let test_step = steps.find(|step| step.id == finished.test_step_id);
-        let hook = test_step
-            .and_then(|step| step.hook_id.as_ref())
-            .and_then(|id| self.hooks.get(id));
+        let hook =
+            test_step.and_then(|step| step.hook_id.as_ref()).and_then(|id| self.hooks.get(id));
         let pickle_step = pickle.and_then(|pickle| {
             let id = test_step?.pickle_step_id.as_ref()?;
             pickle.steps.iter().find(|step| step.id == *id)
@@ -257,18 +242,13 @@ impl State {
             },
             word: &result.status,
             error: result.message.as_deref().unwrap_or_default(),
-            type_name: result
-                .exception
-                .as_ref()
-                .map_or("", |exception| &exception.type_name),
+            type_name: result.exception.as_ref().map_or("", |exception| &exception.type_name),
             file: match (source.and_then(|source| source.uri.as_deref()), pickle) {
                 (Some(uri), _) => uri,
                 (None, Some(pickle)) => path_of(&pickle.uri),
                 (None, None) => "",
             },
-            line: source
-                .and_then(|source| source.location.line)
-                .or(ast.and_then(|ast| ast.1)),
+            line: source.and_then(|source| source.location.line).or(ast.and_then(|ast| ast.1)),
         };
         let duration = result.duration.and_then(Moment::duration);
         running.scenario.step(&text, duration);
@@ -287,9 +267,7 @@ impl State {
             running.scenario.stdout.push(&text);
             running.scenario.stdout.push("\n");
         } else if let Some(url) = attachment.url {
-            let name = attachment
-                .file_name
-                .unwrap_or_else(|| attachment.media_type.clone());
+            let name = attachment.file_name.unwrap_or_else(|| attachment.media_type.clone());
             running.attachments.extend([name, url]);
         }
     }
@@ -316,11 +294,8 @@ impl State {
             None => false,
         };
         let stdout = running.scenario.stdout.take();
-        let outcome = if ended {
-            running.scenario.outcome(None)
-        } else {
-            running.scenario.outcome_cut()
-        };
+        let outcome =
+            if ended { running.scenario.outcome(None) } else { running.scenario.outcome_cut() };
         self.failures += u64::from(matches!(outcome, Outcome::Failed(_)) && !retried);
         let attempt = Attempt {
             outcome,
@@ -330,38 +305,24 @@ impl State {
             stderr: "",
         };
         self.with_case(&running.case_id, &running.attachments, |case| {
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt,
-                again,
-            });
+            sink.event(&Event::CaseFinished { case, attempt, again });
         });
     }
 
     /// Puts together who a test case is.
     fn with_case(&self, case_id: &str, attachments: &[String], say: impl FnOnce(Case<'_>)) {
-        let pickle = self
-            .cases
-            .get(case_id)
-            .and_then(|planned| self.pickles.get(&planned.case.pickle_id));
+        let pickle =
+            self.cases.get(case_id).and_then(|planned| self.pickles.get(&planned.case.pickle_id));
         let Some(pickle) = pickle else {
-            let id = CaseId {
-                name: case_id,
-                ..CaseId::default()
-            };
-            return say(Case {
-                id,
-                ..Case::default()
-            });
+            let id = CaseId { name: case_id, ..CaseId::default() };
+            return say(Case { id, ..Case::default() });
         };
         let node = |index: usize| self.nodes.get(pickle.ast_node_ids.get(index)?);
         let (scenario, row) = (node(0), node(1));
         let feature = self.features.get(&pickle.uri).map_or("", String::as_str);
         let rule = scenario.map_or("", |node| node.rule.as_str());
-        let suite: Vec<&str> = [feature, rule]
-            .into_iter()
-            .filter(|name| !name.is_empty())
-            .collect();
+        let suite: Vec<&str> =
+            [feature, rule].into_iter().filter(|name| !name.is_empty()).collect();
         let tags: Vec<&str> = pickle.tags.iter().map(|tag| tag.name.as_str()).collect();
         say(Case {
             id: CaseId {
@@ -371,10 +332,7 @@ impl State {
                 name: &pickle.name,
                 parameters: row.map_or("", |node| node.values.as_str()),
             },
-            line: row
-                .or(scenario)
-                .and_then(|node| node.line)
-                .filter(|&line| line > 0),
+            line: row.or(scenario).and_then(|node| node.line).filter(|&line| line > 0),
             tags: List::from(&tags),
             properties: Pairs::default(),
             attachments: Pairs::new(attachments),
@@ -388,10 +346,7 @@ impl State {
         self.failures += 1;
         let text = result.message.as_deref().unwrap_or_default();
         let text = strip_ansi(text);
-        let message = format!(
-            "a hook of the whole run failed: {}",
-            failure::first_line(&text)
-        );
+        let message = format!("a hook of the whole run failed: {}", failure::first_line(&text));
         sink.error(RunError::new(RunErrorKind::Setup, message).with_details(text));
     }
 
@@ -399,11 +354,7 @@ impl State {
         for running in std::mem::take(&mut self.running).into_values() {
             self.tell(running, false, false, sink);
         }
-        let missing = self
-            .cases
-            .values()
-            .filter(|planned| !planned.started)
-            .count();
+        let missing = self.cases.values().filter(|planned| !planned.started).count();
         if missing > 0 {
             sink.event(&Event::Missing(missing as u64));
         }

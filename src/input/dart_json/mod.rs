@@ -63,9 +63,7 @@ impl Parser for DartParser {
 
     fn finish(&mut self, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        let cut = self
-            .lines
-            .finish(sink, |line, number, sink| state.line(line, number, sink));
+        let cut = self.lines.finish(sink, |line, number, sink| state.line(line, number, sink));
         self.state.finish(cut, sink);
     }
 }
@@ -293,17 +291,8 @@ impl State {
             (Some(start), Some(end)) => number::from_millis(end - start),
             _ => None,
         };
-        let attempt = Attempt {
-            outcome,
-            duration,
-            stdout: &stdout,
-            ..Attempt::default()
-        };
-        sink.event(&Event::CaseFinished {
-            case: test.case(),
-            attempt,
-            again: false,
-        });
+        let attempt = Attempt { outcome, duration, stdout: &stdout, ..Attempt::default() };
+        sink.event(&Event::CaseFinished { case: test.case(), attempt, again: false });
     }
 
     fn finish(&mut self, cut: bool, sink: &mut dyn Sink) {
@@ -389,9 +378,7 @@ impl Test {
             text.details.push_str(&more);
         }
         // Flutter prints what happened and gives an error that says so.
-        if text
-            .message
-            .starts_with("Test failed. See exception logs above.")
+        if text.message.starts_with("Test failed. See exception logs above.")
             && let Some((message, details)) = flutter_exception(stdout)
         {
             text.message = strip_ansi(message).into_owned();
@@ -415,10 +402,9 @@ impl Test {
 
     fn outcome<'a>(&'a self, text: &'a FailureText) -> Outcome<'a> {
         match self.done {
-            Done::Skipped if self.errors.is_empty() => Outcome::Skipped(Skip {
-                kind: SkipKind::Skipped,
-                reason: &self.skip_reason,
-            }),
+            Done::Skipped if self.errors.is_empty() => {
+                Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason: &self.skip_reason })
+            }
             Done::Passed if self.errors.is_empty() => Outcome::Passed,
             done => {
                 let message = match (done, text.message.as_str()) {
@@ -468,11 +454,7 @@ fn dart_place(trace: &str) -> Option<Location<'_>> {
         return failure::locate(trace);
     };
     match number::line(line) {
-        Some(line) => Some(Location {
-            file,
-            line: Some(line),
-            column: number::line(column),
-        }),
+        Some(line) => Some(Location { file, line: Some(line), column: number::line(column) }),
         None => failure::locate(trace),
     }
 }

@@ -88,10 +88,7 @@ impl Builds {
             Some(about) if !about.starts_with('[') => {
                 let package = about.split(' ').next().unwrap_or_default();
                 self.by_package.insert(package.to_owned(), self.plain.len());
-                self.plain.push(Part {
-                    text: String::new(),
-                    is_told: false,
-                });
+                self.plain.push(Part { text: String::new(), is_told: false });
             }
             _ => {}
         }

@@ -46,10 +46,7 @@ pub(super) enum Scan<'a> {
 
 impl<'a> Raw<'a> {
     fn plain(text: &'a str) -> Self {
-        Self {
-            text,
-            is_escaped: false,
-        }
+        Self { text, is_escaped: false }
     }
 
     /// The string itself.
@@ -137,11 +134,7 @@ fn scan_object(line: &str) -> Option<Scan<'_>> {
             _ => return None,
         }
     }
-    Some(if twice {
-        Scan::Twice(event)
-    } else {
-        Scan::Event(event)
-    })
+    Some(if twice { Scan::Twice(event) } else { Scan::Event(event) })
 }
 
 /// Skips blanks; there mostly are none.
@@ -161,10 +154,7 @@ fn string(text: &str) -> Option<(Raw<'_>, &str)> {
     loop {
         at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
         if bytes.get(at) == Some(&b'"') {
-            let raw = Raw {
-                text: &inside[..at],
-                is_escaped,
-            };
+            let raw = Raw { text: &inside[..at], is_escaped };
             return Some((raw, &inside[at + 1..]));
         }
         is_escaped = true;
@@ -333,10 +323,7 @@ mod tests {
             ("\\", "\\"),
             ("\\\\n", "\\n"),
         ] {
-            let raw = Raw {
-                text,
-                is_escaped: true,
-            };
+            let raw = Raw { text, is_escaped: true };
             assert_eq!(raw.unescaped(), plain, "{text}");
         }
     }

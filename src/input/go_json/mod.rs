@@ -52,8 +52,7 @@ struct GoJsonParser {
 impl Parser for GoJsonParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .feed(text, sink, |line, _, sink| state.line(line, sink));
+        self.lines.feed(text, sink, |line, _, sink| state.line(line, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -118,11 +117,7 @@ impl State {
         if !self.seen_event {
             self.seen_event = true;
             let started = Timestamp::parse(event.time);
-            sink.event(&Event::Tool(Tool {
-                framework: "go",
-                started,
-                duration: None,
-            }));
+            sink.event(&Event::Tool(Tool { framework: "go", started, duration: None }));
         }
         true
     }
@@ -142,8 +137,7 @@ impl State {
             "pass" | "skip" | "fail" => {
                 let not_built = package.not_built || !event.failed_build.text.is_empty();
                 if not_built && event.action == "fail" {
-                    self.builds
-                        .package_failed(&package.name, event.failed_build, sink);
+                    self.builds.package_failed(&package.name, event.failed_build, sink);
                 }
                 package.end(event, not_built, sink);
             }
@@ -217,10 +211,8 @@ impl State {
         }
         self.builds.finish(sink);
         if let Some(first) = open.first() {
-            let message = format!(
-                "the report is truncated: {} of its packages have no end",
-                open.len()
-            );
+            let message =
+                format!("the report is truncated: {} of its packages have no end", open.len());
             let error = RunError::new(RunErrorKind::Report, message).in_scope(first.clone());
             sink.error(error.with_details(open.join("\n")));
         } else if self.line_is_cut {
@@ -235,17 +227,12 @@ impl State {
 
 /// Where an event starts behind text that was printed past the tool.
 fn glued_event(line: &str) -> Option<usize> {
-    line.find("{\"Time\":\"")
-        .or_else(|| line.find("{\"Action\":\""))
+    line.find("{\"Time\":\"").or_else(|| line.find("{\"Action\":\""))
 }
 
 /// Whether a line begins an event and does not end it.
 fn is_cut(line: &str) -> bool {
-    let start = if line.starts_with('{') {
-        Some(0)
-    } else {
-        glued_event(line)
-    };
+    let start = if line.starts_with('{') { Some(0) } else { glued_event(line) };
     let is_whole = |text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     start.is_some_and(|at| !is_whole(&line[at..]))
 }

@@ -31,10 +31,7 @@ pub(super) struct Package {
 
 impl Package {
     pub(super) fn new(name: String) -> Self {
-        Self {
-            name,
-            ..Self::default()
-        }
+        Self { name, ..Self::default() }
     }
 
     /// Reads an event of one of the package's tests.
@@ -55,9 +52,7 @@ impl Package {
             "skip" => End::Skipped,
             "attr" => {
                 let pair = [event.key.unescaped(), event.value.unescaped()];
-                return test
-                    .properties
-                    .extend(pair.map(std::borrow::Cow::into_owned));
+                return test.properties.extend(pair.map(std::borrow::Cow::into_owned));
             }
             "artifacts" => {
                 let pair = ["artifacts".to_owned(), event.path.unescaped().into_owned()];
@@ -94,10 +89,7 @@ impl Package {
         self.last = self.by_name.get(name.as_ref()).copied().unwrap_or_else(|| {
             let name = name.into_owned();
             self.by_name.insert(name.clone(), self.tests.len());
-            self.tests.push(Test {
-                name,
-                ..Test::default()
-            });
+            self.tests.push(Test { name, ..Test::default() });
             self.tests.len() - 1
         });
         self.last
@@ -204,10 +196,7 @@ impl Package {
             test.emit(&self.name, end, None, sink);
         }
         if !unexplained.is_empty() {
-            let message = format!(
-                "the package passes, yet {} never ended",
-                unexplained.join(", ")
-            );
+            let message = format!("the package passes, yet {} never ended", unexplained.join(", "));
             let error = RunError::new(RunErrorKind::Report, message);
             sink.error(error.in_scope(self.name.clone()));
         }
@@ -231,8 +220,7 @@ fn output(test: &mut Test, event: &GoEvent<'_>, name: Raw<'_>) {
         test.error_at = Some(test.output.as_str().len());
     }
     if event.output.is_escaped {
-        test.output
-            .push_with(|text| event.output.unescape_into(text));
+        test.output.push_with(|text| event.output.unescape_into(text));
     } else {
         test.output.push(line);
     }

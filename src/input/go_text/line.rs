@@ -82,11 +82,7 @@ fn package_end(passed: bool, rest: &str) -> Line<'_> {
     if !whole {
         return Line::Other;
     }
-    Line::PackageEnd {
-        passed,
-        package,
-        facts,
-    }
+    Line::PackageEnd { passed, package, facts }
 }
 
 fn measured(line: &str) -> Option<Line<'_>> {
@@ -112,19 +108,11 @@ fn result(line: &str) -> Option<Outcome<'_>> {
         .and_then(|(name, time)| Some((name, number::seconds(time)?)));
     let before = if before.trim().is_empty() { "" } else { before };
     match timed {
-        Some((name, duration)) => Some(Outcome {
-            before,
-            word,
-            name,
-            duration: Some(duration),
-        }),
+        Some((name, duration)) => Some(Outcome { before, word, name, duration: Some(duration) }),
         // Benchmarks that fail have no time.
-        None if before.is_empty() && word == "FAIL" && !rest.contains(' ') => Some(Outcome {
-            before,
-            word,
-            name: rest,
-            duration: None,
-        }),
+        None if before.is_empty() && word == "FAIL" && !rest.contains(' ') => {
+            Some(Outcome { before, word, name: rest, duration: None })
+        }
         None => None,
     }
 }
@@ -137,29 +125,16 @@ mod tests {
     fn results_stand_behind_output_and_indentation() {
         for (line, before, word, name) in [
             ("--- PASS: TestA (0.00s)", "", "PASS", "TestA"),
-            (
-                "    --- FAIL: TestA/b_(1) (1.50s)",
-                "",
-                "FAIL",
-                "TestA/b_(1)",
-            ),
+            ("    --- FAIL: TestA/b_(1) (1.50s)", "", "FAIL", "TestA/b_(1)"),
             ("100%--- SKIP: TestA (0.00s)", "100%", "SKIP", "TestA"),
             ("--- FAIL: BenchmarkA/b", "", "FAIL", "BenchmarkA/b"),
         ] {
             let Line::Result(outcome) = classify(line) else {
                 panic!("{line}");
             };
-            assert_eq!(
-                (outcome.before, outcome.word, outcome.name),
-                (before, word, name)
-            );
+            assert_eq!((outcome.before, outcome.word, outcome.name), (before, word, name));
         }
-        for line in [
-            "--- PASS: TestA",
-            "--- FAIL: TestA (0.0",
-            "--- expected",
-            "---",
-        ] {
+        for line in ["--- PASS: TestA", "--- FAIL: TestA (0.0", "--- expected", "---"] {
             assert_eq!(classify(line), Line::Other, "{line}");
         }
     }
@@ -168,16 +143,9 @@ mod tests {
     fn a_cut_line_ends_no_package() {
         assert!(matches!(
             classify("ok  \ta/b\t0.004s [no tests to run]"),
-            Line::PackageEnd {
-                passed: true,
-                package: "a/b",
-                ..
-            }
+            Line::PackageEnd { passed: true, package: "a/b", .. }
         ));
-        assert!(matches!(
-            classify("ok  \ta/b\t(cached)"),
-            Line::PackageEnd { .. }
-        ));
+        assert!(matches!(classify("ok  \ta/b\t(cached)"), Line::PackageEnd { .. }));
         for line in ["ok  \ta/b", "ok  \ta/b\t0.00", "FAIL\ta/b\t"] {
             assert_eq!(classify(line), Line::Other, "{line}");
         }

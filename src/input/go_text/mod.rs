@@ -35,10 +35,8 @@ impl InputFormat for GoText {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let fits = head.text.lines().take(5000).any(|line| {
-            matches!(
-                classify(line),
-                Line::Run(_) | Line::PackageEnd { .. } | Line::NotBuilt
-            ) || (line.starts_with("--- FAIL: ") && matches!(classify(line), Line::Result(_)))
+            matches!(classify(line), Line::Run(_) | Line::PackageEnd { .. } | Line::NotBuilt)
+                || (line.starts_with("--- FAIL: ") && matches!(classify(line), Line::Result(_)))
         });
         fits && !head.is_markup() && !head.line_has(&["Action", "Package"])
     }
@@ -57,8 +55,7 @@ struct GoTextParser {
 impl Parser for GoTextParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let package = &mut self.package;
-        self.lines
-            .feed(text, sink, |line, _, sink| package.line(line, sink));
+        self.lines.feed(text, sink, |line, _, sink| package.line(line, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {

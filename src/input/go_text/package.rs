@@ -50,11 +50,7 @@ impl Package {
             Line::Pause => {}
             Line::Result(outcome) => self.result(&outcome, raw),
             Line::Measured(name, measure) => self.measured(name, measure),
-            Line::PackageEnd {
-                passed,
-                package,
-                facts,
-            } => self.end(passed, package, facts, sink),
+            Line::PackageEnd { passed, package, facts } => self.end(passed, package, facts, sink),
             Line::NotBuilt => {
                 self.any_ended = true;
                 self.output.clear();
@@ -73,21 +69,14 @@ impl Package {
         let index = self.tests.len();
         self.by_name.insert(name.to_owned(), index);
         self.tests.push(Held {
-            test: Test {
-                name: name.to_owned(),
-                ..Test::default()
-            },
+            test: Test { name: name.to_owned(), ..Test::default() },
             ..Held::default()
         });
         index
     }
 
     fn run(&mut self, name: &str) {
-        let ended = |index: &usize| {
-            self.tests
-                .get(*index)
-                .is_some_and(|held| held.end.is_some())
-        };
+        let ended = |index: &usize| self.tests.get(*index).is_some_and(|held| held.end.is_some());
         // With -count a test runs again; each run is told.
         let again = self.by_name.get(name).is_some_and(ended);
         if again {
@@ -254,10 +243,7 @@ impl Package {
             held.test.emit(package, end, held.duration, sink);
         }
         if !unexplained.is_empty() {
-            let message = format!(
-                "the package passes, yet {} never ended",
-                unexplained.join(", ")
-            );
+            let message = format!("the package passes, yet {} never ended", unexplained.join(", "));
             let error = RunError::new(RunErrorKind::Report, message);
             sink.error(error.in_scope(package));
         }

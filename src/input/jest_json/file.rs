@@ -87,10 +87,7 @@ impl TestFile<'_> {
     pub(super) fn emit(&self, dialect: Dialect, counts: &mut Counts, sink: &mut dyn Sink) {
         counts.files += 1;
         let started = self.start_time.and_then(number::moment_from_millis);
-        let millis = self
-            .end_time
-            .zip(self.start_time)
-            .map(|(end, start)| end - start);
+        let millis = self.end_time.zip(self.start_time).map(|(end, start)| end - start);
         if started.is_some() {
             sink.event(&Event::Suite(Suite {
                 file: &self.name,
@@ -132,19 +129,12 @@ impl TestFile<'_> {
         };
         let text = strip_ansi(&self.message);
         let own = text.trim_start();
-        let own = own
-            .strip_prefix("● Test suite failed to run")
-            .unwrap_or(own);
-        let message = match failure::first_paragraph(failure::split_trace(own).0)
-            .0
-            .trim()
-        {
+        let own = own.strip_prefix("● Test suite failed to run").unwrap_or(own);
+        let message = match failure::first_paragraph(failure::split_trace(own).0).0.trim() {
             "" => "the file failed, and the report does not say why",
             message => message,
         };
-        RunError::new(kind, message)
-            .with_details(text.trim_end())
-            .in_scope(&*self.name)
+        RunError::new(kind, message).with_details(text.trim_end()).in_scope(&*self.name)
     }
 }
 
@@ -157,18 +147,10 @@ impl Assertion<'_> {
             id: CaseId {
                 file,
                 suite: List::from(lineage),
-                name: if self.title.is_empty() {
-                    &self.full_name
-                } else {
-                    &self.title
-                },
+                name: if self.title.is_empty() { &self.full_name } else { &self.title },
                 ..CaseId::default()
             },
-            line: self
-                .location
-                .as_ref()
-                .and_then(|place| place.line)
-                .filter(|&line| line > 0),
+            line: self.location.as_ref().and_then(|place| place.line).filter(|&line| line > 0),
             tags: List::from(&tags),
             properties: Pairs::new(&properties),
             ..Case::default()
@@ -182,11 +164,7 @@ impl Assertion<'_> {
             started: self.start_at.and_then(number::moment_from_millis),
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again });
         matches!(outcome, Outcome::Failed(_))
     }
 
@@ -213,15 +191,8 @@ impl Assertion<'_> {
                     ..Failure::default()
                 },
             };
-            let attempt = Attempt {
-                outcome: Outcome::Failed(failure),
-                ..Attempt::default()
-            };
-            sink.event(&Event::CaseFinished {
-                case: *case,
-                attempt,
-                again: index > 0,
-            });
+            let attempt = Attempt { outcome: Outcome::Failed(failure), ..Attempt::default() };
+            sink.event(&Event::CaseFinished { case: *case, attempt, again: index > 0 });
         }
         earlier > 0
     }
@@ -253,10 +224,7 @@ impl Assertion<'_> {
         };
         let fields: BTreeMap<String, &RawValue> =
             serde_json::from_str(raw.get()).unwrap_or_default();
-        fields
-            .into_iter()
-            .flat_map(|(name, value)| [name, json::plain(value)])
-            .collect()
+        fields.into_iter().flat_map(|(name, value)| [name, json::plain(value)]).collect()
     }
 }
 

@@ -87,11 +87,7 @@ fn dialect(head: &Head<'_>) -> Option<Dialect> {
         "failureDetails",
     ];
     let is_vitest = !only_jest.into_iter().any(has) && (has("numTotalTestSuites") || has("meta"));
-    Some(if is_vitest {
-        Dialect::Vitest
-    } else {
-        Dialect::Jest
-    })
+    Some(if is_vitest { Dialect::Vitest } else { Dialect::Jest })
 }
 
 struct JestParser {
@@ -144,11 +140,7 @@ impl Parser for JestParser {
 
 impl JestParser {
     fn new(dialect: Dialect) -> Self {
-        Self {
-            dialect,
-            document: Document::new(&[&["testResults"]]),
-            counts: Counts::default(),
-        }
+        Self { dialect, document: Document::new(&[&["testResults"]]), counts: Counts::default() }
     }
 
     /// What the document says of itself against what is in it.
@@ -156,10 +148,7 @@ impl JestParser {
         let counts = &self.counts;
         let started = skeleton.start_time.and_then(number::moment_from_millis);
         if started.is_some() {
-            let tool = Tool {
-                started,
-                ..Tool::default()
-            };
+            let tool = Tool { started, ..Tool::default() };
             sink.event(&Event::Tool(tool));
         }
         let mut broken = counts.errors + counts.unreadable > 0;
@@ -179,10 +168,8 @@ impl JestParser {
         }
         match skeleton.success {
             Some(true) if counts.failed > 0 => {
-                let message = format!(
-                    "the report claims success, but {} cases failed",
-                    counts.failed
-                );
+                let message =
+                    format!("the report claims success, but {} cases failed", counts.failed);
                 sink.note(Note::new(NoteKind::Count, message));
             }
             // Without any file there were no tests, and that is what failed.
@@ -216,8 +203,6 @@ impl Skeleton {
             .saturating_add(self.num_failed_tests?)
             .saturating_add(self.num_pending_tests?)
             .saturating_add(self.num_todo_tests.unwrap_or(0));
-        self.num_total_tests?
-            .checked_sub(known)
-            .filter(|&lost| lost > 0)
+        self.num_total_tests?.checked_sub(known).filter(|&lost| lost > 0)
     }
 }

@@ -83,11 +83,8 @@ impl Found {
 
     fn failure<'a>(&'a self, kind: FailureKind, details: &'a str, case: &str) -> Failure<'a> {
         let (before, stack_trace) = failure::split_trace(details);
-        let message = if self.message.is_empty() {
-            own_message(before, case)
-        } else {
-            &self.message
-        };
+        let message =
+            if self.message.is_empty() { own_message(before, case) } else { &self.message };
         let redundant = before.trim() == message.trim();
         let (expected, actual) = match failure::expected_actual(message) {
             (None, None) => failure::expected_actual(before),
@@ -155,12 +152,7 @@ pub(super) struct CaseState {
 
 impl CaseState {
     pub(super) fn clear(&mut self) {
-        for text in [
-            &mut self.name,
-            &mut self.class,
-            &mut self.file,
-            &mut self.status,
-        ] {
+        for text in [&mut self.name, &mut self.class, &mut self.file, &mut self.status] {
             text.clear();
         }
         self.stdout.clear();
@@ -179,10 +171,8 @@ impl CaseState {
             "line" | "lineno" => {
                 self.line = value.trim().parse().ok();
                 if self.line.is_none() {
-                    self.odd_line = Some(format!(
-                        "\"{}\" has line {value:?}, which is none",
-                        self.name
-                    ));
+                    self.odd_line =
+                        Some(format!("\"{}\" has line {value:?}, which is none", self.name));
                 }
             }
             "time" => {
@@ -219,11 +209,7 @@ impl CaseState {
         let case = Case {
             id: CaseId {
                 package: &self.class,
-                file: if self.file.is_empty() {
-                    suites.file()
-                } else {
-                    &self.file
-                },
+                file: if self.file.is_empty() { suites.file() } else { &self.file },
                 suite: suites.lineage(),
                 name: &self.name,
                 parameters: "",
@@ -242,11 +228,7 @@ impl CaseState {
         };
         let mut again = false;
         let mut say = |attempt: Attempt<'_>, sink: &mut dyn Sink| {
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt,
-                again,
-            });
+            sink.event(&Event::CaseFinished { case, attempt, again });
             again = true;
         };
         for (found, kind) in self.reruns(true) {
@@ -304,18 +286,11 @@ impl CaseState {
 
     fn outcome<'a>(&'a self, whole: bool, body: &'a str) -> Outcome<'a> {
         let failed = self.failures().next();
-        let skipped = self
-            .found
-            .iter()
-            .find(|found| found.kind == FoundKind::Skipped);
+        let skipped = self.found.iter().find(|found| found.kind == FoundKind::Skipped);
         match (failed, skipped) {
             (Some(found), None) => {
                 let is_error = self.failures().any(|found| found.kind == FoundKind::Error);
-                let kind = if is_error {
-                    FailureKind::Error
-                } else {
-                    FailureKind::Failure
-                };
+                let kind = if is_error { FailureKind::Error } else { FailureKind::Failure };
                 Outcome::Failed(found.failure(kind, body, &self.name))
             }
             // CTest calls a program that is not there skipped, and fails.
@@ -350,10 +325,7 @@ impl CaseState {
         let bad = ["fail", "failed", "failure", "error", "broken"];
         if bad.iter().any(|word| status.eq_ignore_ascii_case(word)) {
             let message = "failed, and the report does not say why";
-            return Outcome::Failed(Failure {
-                message,
-                ..Failure::default()
-            });
+            return Outcome::Failed(Failure { message, ..Failure::default() });
         }
         Outcome::Passed
     }
@@ -370,15 +342,8 @@ pub(super) fn cut_off() -> Outcome<'static> {
 
 /// Whether a `status` or `result` says that the case was left out.
 fn did_not_run(status: &str) -> bool {
-    let words = [
-        "disabled",
-        "notrun",
-        "skipped",
-        "ignored",
-        "suppressed",
-        "pending",
-        "notexecuted",
-    ];
+    let words =
+        ["disabled", "notrun", "skipped", "ignored", "suppressed", "pending", "notexecuted"];
     words.iter().any(|word| status.eq_ignore_ascii_case(word))
 }
 
@@ -391,11 +356,7 @@ fn skip_of(found: &Found, failed: bool) -> Skip<'_> {
         _ if found.element == "pending" => SkipKind::Todo,
         _ => SkipKind::Skipped,
     };
-    let reason = if found.message.is_empty() {
-        found.body.trim()
-    } else {
-        &found.message
-    };
+    let reason = if found.message.is_empty() { found.body.trim() } else { &found.message };
     Skip { kind, reason }
 }
 

@@ -158,10 +158,8 @@ impl State {
         }
         if self.case.odd_time && !self.noted_time {
             self.noted_time = true;
-            let message = format!(
-                "\"{}\" has a time that is none, and is read without",
-                self.case.name
-            );
+            let message =
+                format!("\"{}\" has a time that is none, and is read without", self.case.name);
             sink.note(Note::new(NoteKind::Value, message));
         }
         if let Some(message) = self.case.odd_line.take() {
@@ -220,9 +218,7 @@ impl State {
     }
 
     fn found_is(&self, name: &str) -> bool {
-        self.found
-            .as_ref()
-            .is_some_and(|found| found.element == name)
+        self.found.as_ref().is_some_and(|found| found.element == name)
     }
 
     fn open_property(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
@@ -247,11 +243,8 @@ impl State {
             false => self.suites.take_own(name, value, sink),
         };
         let Some(name) = name else { return };
-        let properties = if self.in_case {
-            &mut self.case.properties
-        } else {
-            self.suites.properties()
-        };
+        let properties =
+            if self.in_case { &mut self.case.properties } else { self.suites.properties() };
         properties.push(name.to_owned());
         properties.push(value.to_owned());
     }
@@ -273,11 +266,7 @@ impl State {
         let target = match (&mut self.found, self.in_case) {
             (Some(found), _) => {
                 self.collecting = Collecting::Body;
-                if is_error {
-                    &mut found.stderr
-                } else {
-                    &mut found.stdout
-                }
+                if is_error { &mut found.stderr } else { &mut found.stdout }
             }
             (None, true) if is_error => &mut self.case.stderr,
             (None, true) => &mut self.case.stdout,
@@ -304,9 +293,6 @@ fn framework_of(root_name: &str) -> &'static str {
 }
 
 fn tool_event(name: &str, sink: &mut dyn Sink) {
-    let tool = Tool {
-        framework: framework_of(name),
-        ..Tool::default()
-    };
+    let tool = Tool { framework: framework_of(name), ..Tool::default() };
     sink.event(&Event::Tool(tool));
 }

@@ -62,10 +62,7 @@ impl Facts {
             0 => String::new(),
             attempt => format!("{attempt}."),
         };
-        AttemptFacts {
-            facts: self,
-            prefix,
-        }
+        AttemptFacts { facts: self, prefix }
     }
 }
 
@@ -100,9 +97,7 @@ impl<'a> AttemptFacts<'a> {
         };
         let type_name = found.type_name.as_str();
         let said = self.get("kind").and_then(FailureKind::from_name);
-        let meant = type_name
-            .strip_prefix(PREFIX)
-            .and_then(FailureKind::from_name);
+        let meant = type_name.strip_prefix(PREFIX).and_then(FailureKind::from_name);
         let (kind, type_name) = match (said, meant) {
             (Some(kind), _) => (kind, type_name),
             (None, Some(kind)) => (kind, ""),
@@ -111,11 +106,7 @@ impl<'a> AttemptFacts<'a> {
         let (message, details, stack_trace) = self.body(body);
         Failure {
             kind,
-            message: if message.is_empty() {
-                &found.message
-            } else {
-                message
-            },
+            message: if message.is_empty() { &found.message } else { message },
             type_name,
             details,
             stack_trace,
@@ -175,11 +166,7 @@ impl<'a> AttemptFacts<'a> {
 fn location(text: &str) -> Option<Location<'_>> {
     let (line, rest) = text.split_once(':')?;
     let (column, file) = rest.split_once(':')?;
-    Some(Location {
-        file,
-        line: number::line(line),
-        column: number::line(column),
-    })
+    Some(Location { file, line: number::line(line), column: number::line(column) })
 }
 
 impl CaseState {
@@ -216,21 +203,13 @@ impl CaseState {
             stderr: &self.stderr,
         };
         for (index, attempt) in self.own_attempts(own).into_iter().enumerate() {
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt,
-                again: index > 0,
-            });
+            sink.event(&Event::CaseFinished { case, attempt, again: index > 0 });
         }
     }
 
     /// Says what is no case at all. Whether it was such.
     fn emit_outside(&self, sink: &mut dyn Sink) -> bool {
-        let Some(found) = self
-            .found
-            .iter()
-            .find(|found| found.kind == FoundKind::Error)
-        else {
+        let Some(found) = self.found.iter().find(|found| found.kind == FoundKind::Error) else {
             return false;
         };
         let Some(type_name) = found.type_name.strip_prefix(PREFIX) else {
@@ -250,9 +229,7 @@ impl CaseState {
                 let Some(kind) = kind.and_then(RunErrorKind::from_name) else {
                     return false;
                 };
-                let Failure {
-                    message, details, ..
-                } = self.own.of(0).failure(found, &found.body);
+                let Failure { message, details, .. } = self.own.of(0).failure(found, &found.body);
                 let error = RunError::new(kind, message).with_details(details);
                 sink.error(error.in_scope(self.own.get("scope").unwrap_or_default()));
             }
@@ -267,11 +244,7 @@ impl CaseState {
             return Outcome::Failed(self.own.of(0).failure(found, &found.body));
         }
         let Some(skip) = find(&[FoundKind::Skipped]) else {
-            return if whole {
-                Outcome::Passed
-            } else {
-                super::case::cut_off()
-            };
+            return if whole { Outcome::Passed } else { super::case::cut_off() };
         };
         let kind = skip.type_name.strip_prefix(PREFIX);
         if kind == Some("not-run") {

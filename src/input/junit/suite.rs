@@ -83,9 +83,9 @@ impl Suites {
 
     /// The package and the file of a suite that testexec wrote.
     pub(super) fn own_home(&self) -> (&str, &str) {
-        self.open.last().map_or(("", ""), |suite| {
-            (suite.own.as_deref().unwrap_or_default(), &suite.file)
-        })
+        self.open
+            .last()
+            .map_or(("", ""), |suite| (suite.own.as_deref().unwrap_or_default(), &suite.file))
     }
 
     /// Keeps a property of the innermost suite that testexec wrote, or gives back the name of another.
@@ -123,17 +123,11 @@ impl Suites {
         }
         self.frameworks += 1;
         framework.clone_into(&mut self.framework);
-        sink.event(&Event::Tool(Tool {
-            framework,
-            ..Tool::default()
-        }));
+        sink.event(&Event::Tool(Tool { framework, ..Tool::default() }));
     }
 
     pub(super) fn open(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
-        let mut suite = Open {
-            depth_of_names: self.lineage.len(),
-            ..Open::default()
-        };
+        let mut suite = Open { depth_of_names: self.lineage.len(), ..Open::default() };
         let mut name = String::new();
         for (key, value) in tag.attributes() {
             let value = unescape(value, sink);
@@ -219,11 +213,7 @@ impl Suites {
         let name = self.name();
         let message =
             format!("suite \"{name}\" counts {claimed} failures and errors, but shows {shown}");
-        let output = if suite.stderr.trim().is_empty() {
-            &suite.stdout
-        } else {
-            &suite.stderr
-        };
+        let output = if suite.stderr.trim().is_empty() { &suite.stdout } else { &suite.stderr };
         let error = RunError::new(RunErrorKind::Contradiction, message).with_details(output.trim());
         sink.error(error.in_scope(name));
     }

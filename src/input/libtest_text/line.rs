@@ -79,25 +79,18 @@ pub(super) fn classify(line: &str) -> Line<'_> {
 
 fn running(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("running ")?;
-    let count = rest
-        .strip_suffix(" tests")
-        .or_else(|| rest.strip_suffix(" test"))?;
+    let count = rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?;
     count.parse().ok()
 }
 
 fn output_heading(line: &str) -> Option<&str> {
     let inside = line.strip_prefix("---- ")?;
-    inside
-        .strip_suffix(" stdout ----")
-        .or_else(|| inside.strip_suffix(" stderr ----"))
+    inside.strip_suffix(" stdout ----").or_else(|| inside.strip_suffix(" stderr ----"))
 }
 
 fn counts(result: &str) -> Option<Counts> {
     let (word, rest) = result.split_once(". ")?;
-    let mut counts = Counts {
-        ok: word == "ok",
-        ..Counts::default()
-    };
+    let mut counts = Counts { ok: word == "ok", ..Counts::default() };
     for part in rest.split("; ") {
         let (count, what) = part.split_once(' ')?;
         if count == "finished" {
@@ -135,12 +128,7 @@ fn test(line: &str) -> Option<Test<'_>> {
     if name.is_empty() || (start > 0 && name.contains(' ')) {
         return None;
     }
-    Some(Test {
-        before: &line[..start],
-        name,
-        end,
-        rest: if end.is_some() { "" } else { rest },
-    })
+    Some(Test { before: &line[..start], name, end, rest: if end.is_some() { "" } else { rest } })
 }
 
 /// The result that a line ends with.
@@ -193,27 +181,13 @@ mod tests {
         assert_eq!((test.before, test.name), ("no newline", "a::b"));
         assert_eq!(test.end, Some(End::Passed(None)));
         let test = test_of("test a - should panic ... FAILED <0.5s>");
-        assert_eq!(
-            test.end,
-            Some(End::Failed(Some(Duration::from_millis(500))))
-        );
-        assert_eq!(
-            test_of("test a ... ignored, no x").end,
-            Some(End::Ignored("no x"))
-        );
+        assert_eq!(test.end, Some(End::Failed(Some(Duration::from_millis(500)))));
+        assert_eq!(test_of("test a ... ignored, no x").end, Some(End::Ignored("no x")));
         let test = test_of("test a ... reading");
         assert_eq!((test.end, test.rest), (None, "reading"));
         assert_eq!(test_of("test a ...").end, None);
-        for line in [
-            "a test of it ... maybe",
-            "latest ... ok",
-            "test  ... ",
-            "ok",
-        ] {
-            assert!(
-                !matches!(classify(line), Line::Test(Test { end: Some(_), .. })),
-                "{line}"
-            );
+        for line in ["a test of it ... maybe", "latest ... ok", "test  ... ", "ok"] {
+            assert!(!matches!(classify(line), Line::Test(Test { end: Some(_), .. })), "{line}");
         }
     }
 

@@ -60,8 +60,7 @@ struct LibtestTextParser {
 impl Parser for LibtestTextParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .feed(text, sink, |line, _, sink| state.line(line, sink));
+        self.lines.feed(text, sink, |line, _, sink| state.line(line, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -166,9 +165,7 @@ fn cargo_line(line: &str) -> Option<usize> {
     if let Some(at) = line.find(DIED) {
         return (at > 0).then_some(at);
     }
-    let at = line
-        .find("   Doc-tests ")
-        .or_else(|| line.find("     Running "))?;
+    let at = line.find("   Doc-tests ").or_else(|| line.find("     Running "))?;
     let behind_dots = line[..at].ends_with("...") || line[..at].ends_with("... ");
     (behind_dots && Binary::announced(&line[at..]).is_some()).then_some(at)
 }

@@ -103,11 +103,8 @@ impl Suite {
                 if self.section == Section::Tests {
                     self.settle(sink);
                 }
-                self.section = if *heading == "failures" {
-                    Section::Failures
-                } else {
-                    Section::Successes
-                };
+                self.section =
+                    if *heading == "failures" { Section::Failures } else { Section::Successes };
             }
             Line::Output(name) if self.in_failures() => self.failure_section(name, raw),
             _ => self.other(raw),
@@ -241,11 +238,7 @@ impl Suite {
         let index = self.failures.len();
         let name = plain_name(name).to_owned();
         self.by_name.insert(name.clone(), index);
-        self.failures.push(Failed {
-            name,
-            duration,
-            ..Failed::default()
-        });
+        self.failures.push(Failed { name, duration, ..Failed::default() });
         index
     }
 
@@ -261,10 +254,8 @@ impl Suite {
 
     fn crash(&mut self, name: &str, output: &str, sink: &mut dyn Sink) {
         self.failed += 1;
-        let cause = self
-            .death
-            .lines()
-            .find(|line| line.contains("process didn't exit successfully"));
+        let cause =
+            self.death.lines().find(|line| line.contains("process didn't exit successfully"));
         let signal = cause.and_then(|line| line.rsplit_once(" (").map(|(_, end)| end));
         let message = match signal {
             Some(signal) => format!("started and never ended: {}", signal.trim_end_matches(')')),
@@ -319,17 +310,9 @@ impl Suite {
     /// With `--quiet` what passed is a dot: a case all the same.
     fn emit_unnamed(&mut self, passed: u64, ignored: u64, sink: &mut dyn Sink) {
         let passed = passed.saturating_sub(self.passed).min(self.may_be_dots);
-        let ignored = ignored
-            .saturating_sub(self.ignored)
-            .min(self.may_be_ignored);
+        let ignored = ignored.saturating_sub(self.ignored).min(self.may_be_ignored);
         for _ in 0..passed {
-            emit(
-                &self.binary,
-                NOT_NAMED,
-                Outcome::Passed,
-                (None, "", false),
-                sink,
-            );
+            emit(&self.binary, NOT_NAMED, Outcome::Passed, (None, "", false), sink);
         }
         for _ in 0..ignored {
             let outcome = Outcome::Skipped(Skip::default());
@@ -365,10 +348,7 @@ impl Suite {
         let (kind, message) = if died || went_on {
             (RunErrorKind::Crash, "the tests died, and no test is named")
         } else {
-            (
-                RunErrorKind::Report,
-                "the report is truncated: the tests have no result line",
-            )
+            (RunErrorKind::Report, "the report is truncated: the tests have no result line")
         };
         let error = RunError::new(kind, message).in_scope(self.binary.package.clone());
         sink.error(error.with_details(self.death.clone()));

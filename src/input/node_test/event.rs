@@ -80,10 +80,8 @@ struct Thrown<'a> {
 impl<'a> Thrown<'a> {
     /// Reads an error. It may be any value: what is no error object is its own message.
     fn new(raw: &'a RawValue) -> Self {
-        serde_json::from_str(raw.get()).unwrap_or_else(|_| Self {
-            message: Text(json::plain(raw).into()),
-            ..Self::default()
-        })
+        serde_json::from_str(raw.get())
+            .unwrap_or_else(|_| Self { message: Text(json::plain(raw).into()), ..Self::default() })
     }
 }
 
@@ -94,9 +92,7 @@ pub(super) fn is_set(raw: Option<&RawValue>) -> bool {
 
 /// The reason a `skip` or `todo` is set by.
 pub(super) fn reason(raw: Option<&RawValue>) -> String {
-    raw.filter(|raw| raw.get().starts_with('"'))
-        .map(json::plain)
-        .unwrap_or_default()
+    raw.filter(|raw| raw.get().starts_with('"')).map(json::plain).unwrap_or_default()
 }
 
 /// Why a test failed.
@@ -125,11 +121,7 @@ impl Problem {
         let mut stack = strip_ansi(&thrown.stack).into_owned();
         if let Some(cause) = thrown.cause.filter(|_| inner.is_some()).map(Thrown::new) {
             stack.push_str("\n[cause]: ");
-            let text = if cause.stack.is_empty() {
-                &cause.message
-            } else {
-                &cause.stack
-            };
+            let text = if cause.stack.is_empty() { &cause.message } else { &cause.stack };
             stack.push_str(&strip_ansi(text));
         }
         Self {

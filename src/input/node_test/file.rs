@@ -56,10 +56,7 @@ impl Open {
 
 impl FileState {
     pub(super) fn new(file: &str) -> Self {
-        Self {
-            file: file.to_owned(),
-            ..Self::default()
-        }
+        Self { file: file.to_owned(), ..Self::default() }
     }
 
     /// A test begins to run.
@@ -184,11 +181,7 @@ impl FileState {
             stderr,
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     /// The result of the process of a whole file, which stands for tests that could not be told.
@@ -211,9 +204,7 @@ impl FileState {
         }
         self.open.clear();
         let stderr = self.stderr.take();
-        let thrown = stderr
-            .lines()
-            .find(|line| !failure::type_name(line).is_empty());
+        let thrown = stderr.lines().find(|line| !failure::type_name(line).is_empty());
         let message = match (thrown, problem.exit_code) {
             _ if !problem.signal.is_empty() => {
                 format!("the process was ended by {}", problem.signal)
@@ -266,15 +257,8 @@ impl FileState {
                 message: "started and never ended",
                 ..Failure::default()
             };
-            let attempt = Attempt {
-                outcome: Outcome::Failed(failure),
-                ..Attempt::default()
-            };
-            sink.event(&Event::CaseFinished {
-                case,
-                attempt,
-                again: false,
-            });
+            let attempt = Attempt { outcome: Outcome::Failed(failure), ..Attempt::default() };
+            sink.event(&Event::CaseFinished { case, attempt, again: false });
             count += 1;
         }
         count

@@ -130,9 +130,7 @@ impl State {
 
     fn file(&mut self, data: &Data<'_>) -> &mut FileState {
         let file = data.file.to_string();
-        self.files
-            .entry(file)
-            .or_insert_with_key(|file| FileState::new(file))
+        self.files.entry(file).or_insert_with_key(|file| FileState::new(file))
     }
 
     /// The totals come as text: `fail 2`, and last `duration_ms 446.04`.
@@ -186,8 +184,5 @@ impl State {
 
 fn tool(millis: Option<f64>, sink: &mut dyn Sink) {
     let duration = millis.and_then(number::from_millis);
-    sink.event(&Event::Tool(Tool {
-        duration,
-        ..Tool::default()
-    }));
+    sink.event(&Event::Tool(Tool { duration, ..Tool::default() }));
 }

@@ -85,11 +85,7 @@ impl<'a> Expectation<'a> {
     /// The outcome of a test that has no result.
     pub(super) fn of_none(&self) -> Outcome<'a> {
         if self.status == "skipped" || self.is_skip {
-            let kind = if self.is_fixme {
-                SkipKind::Todo
-            } else {
-                SkipKind::Skipped
-            };
+            let kind = if self.is_fixme { SkipKind::Todo } else { SkipKind::Skipped };
             let reason = self.skip_reason;
             return Outcome::Skipped(Skip { kind, reason });
         }
@@ -103,13 +99,8 @@ impl TestResult<'_> {
     pub(super) fn tell(&self, expectation: &Expectation<'_>, say: impl FnOnce(Attempt<'_>)) {
         let texts = self.texts();
         let (stdout, stderr) = (joined(&self.stdout), joined(&self.stderr));
-        let failed = |kind, message| {
-            Outcome::Failed(Failure {
-                kind,
-                message,
-                ..Failure::default()
-            })
-        };
+        let failed =
+            |kind, message| Outcome::Failed(Failure { kind, message, ..Failure::default() });
         let outcome = match &*self.status {
             "interrupted" => failed(FailureKind::Crash, "interrupted"),
             "skipped" => expectation.of_none(),
@@ -125,10 +116,7 @@ impl TestResult<'_> {
             }
             "failed" => Outcome::Failed(self.failure(FailureKind::Failure, &texts)),
             "timedOut" => Outcome::Failed(self.failure(FailureKind::Timeout, &texts)),
-            _ => failed(
-                FailureKind::Error,
-                "the report gives this result no status that is known",
-            ),
+            _ => failed(FailureKind::Error, "the report gives this result no status that is known"),
         };
         say(Attempt {
             outcome,
@@ -161,9 +149,7 @@ impl TestResult<'_> {
         let first = self.error.as_ref().or(self.errors.first());
         let main = first.map(|error| error.text()).unwrap_or_default();
         let main = strip_ansi(&main).into_owned();
-        let mut details = failure::from_text(FailureKind::Failure, &main)
-            .details
-            .to_owned();
+        let mut details = failure::from_text(FailureKind::Failure, &main).details.to_owned();
         let snippet = first.map_or("", |error| &error.snippet);
         let others = self.errors.iter().skip(1).map(|error| &*error.message);
         for part in std::iter::once(snippet).chain(others) {
@@ -182,11 +168,7 @@ impl TestResult<'_> {
         if failure.message.is_empty() {
             failure.message = "failed, and the report does not say why";
         }
-        let place = self
-            .error
-            .iter()
-            .chain(&self.errors)
-            .find_map(|error| error.location.as_ref());
+        let place = self.error.iter().chain(&self.errors).find_map(|error| error.location.as_ref());
         if let Some(place) = place {
             failure.location = Some(Location {
                 file: &place.file,
@@ -207,11 +189,7 @@ struct Texts {
 impl TestError<'_> {
     /// All it says: the stack has the message in it, unless it was lost.
     pub(super) fn text(&self) -> Cow<'_, str> {
-        let message = if self.message.is_empty() {
-            &self.value
-        } else {
-            &self.message
-        };
+        let message = if self.message.is_empty() { &self.value } else { &self.message };
         if self.stack.is_empty() {
             return Cow::Borrowed(message);
         }

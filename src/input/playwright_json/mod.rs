@@ -38,9 +38,7 @@ impl InputFormat for PlaywrightJson {
             let has = |key| has_key(text, key);
             has("config")
                 && (has("suites") || has("rootDir"))
-                && ["rootDir", "projects", "specs", "unexpected"]
-                    .into_iter()
-                    .any(has)
+                && ["rootDir", "projects", "specs", "unexpected"].into_iter().any(has)
         })
     }
 
@@ -160,11 +158,7 @@ impl Parser for PlaywrightParser {
 impl SuiteNode<'_> {
     /// The outermost suite is the file, and is named by it.
     fn emit_file(&self, counts: &mut Counts, sink: &mut dyn Sink) {
-        let file = if self.file.is_empty() {
-            &self.title
-        } else {
-            &self.file
-        };
+        let file = if self.file.is_empty() { &self.title } else { &self.file };
         let title = (*self.title != **file).then_some(&*self.title);
         self.emit(file, &mut title.into_iter().collect(), counts, sink);
     }
@@ -178,11 +172,7 @@ impl SuiteNode<'_> {
         sink: &mut dyn Sink,
     ) {
         for spec in &self.specs {
-            let own = if spec.file.is_empty() {
-                file
-            } else {
-                &spec.file
-            };
+            let own = if spec.file.is_empty() { file } else { &spec.file };
             for test in &spec.tests {
                 counts.cases += 1;
                 counts.failed += u64::from(test.emit(spec, own, lineage, sink));
@@ -205,24 +195,13 @@ impl Test<'_> {
             .into_iter()
             .chain(lineage.iter().copied())
             .collect();
-        let tags: Vec<&str> = spec
-            .tags
-            .iter()
-            .map(|tag| tag.strip_prefix('@').unwrap_or(tag))
-            .collect();
+        let tags: Vec<&str> =
+            spec.tags.iter().map(|tag| tag.strip_prefix('@').unwrap_or(tag)).collect();
         let properties = self.properties();
-        let attachments: Vec<&str> = self
-            .results
-            .iter()
-            .flat_map(TestResult::attachments)
-            .collect();
+        let attachments: Vec<&str> =
+            self.results.iter().flat_map(TestResult::attachments).collect();
         let case = Case {
-            id: CaseId {
-                file,
-                suite: List::from(&suite),
-                name: &spec.title,
-                ..CaseId::default()
-            },
+            id: CaseId { file, suite: List::from(&suite), name: &spec.title, ..CaseId::default() },
             line: spec.line.filter(|&line| line > 0),
             tags: List::from(&tags),
             properties: Pairs::new(&properties),
@@ -235,11 +214,8 @@ impl Test<'_> {
         let expectation = self.expectation();
         let is_unexpected = &*self.status == "unexpected";
         // The test's status has the last word, so that no result turns it green.
-        let is_odd = is_unexpected
-            && !self
-                .results
-                .iter()
-                .any(|result| result.is_unexpected(&expectation));
+        let is_odd =
+            is_unexpected && !self.results.iter().any(|result| result.is_unexpected(&expectation));
         let (mut passed, mut failed) = (false, false);
         let mut say = |mut attempt: Attempt<'_>, again: bool, sink: &mut dyn Sink| {
             if is_odd && !matches!(attempt.outcome, Outcome::Failed(_)) {
@@ -251,20 +227,13 @@ impl Test<'_> {
             }
             passed |= attempt.outcome == Outcome::Passed;
             failed |= matches!(attempt.outcome, Outcome::Failed(_));
-            sink.event(&Event::CaseFinished {
-                case: *case,
-                attempt,
-                again,
-            });
+            sink.event(&Event::CaseFinished { case: *case, attempt, again });
         };
         for (index, result) in self.results.iter().enumerate() {
             result.tell(&expectation, |attempt| say(attempt, index > 0, sink));
         }
         if self.results.is_empty() {
-            let attempt = Attempt {
-                outcome: expectation.of_none(),
-                ..Attempt::default()
-            };
+            let attempt = Attempt { outcome: expectation.of_none(), ..Attempt::default() };
             say(attempt, false, sink);
         }
         failed && !passed
@@ -272,9 +241,7 @@ impl Test<'_> {
 
     fn expectation(&self) -> Expectation<'_> {
         let find = |kinds: &[&str]| {
-            self.annotations
-                .iter()
-                .find(|annotation| kinds.contains(&&*annotation.kind))
+            self.annotations.iter().find(|annotation| kinds.contains(&&*annotation.kind))
         };
         let skip = find(&["skip", "fixme"]);
         Expectation {
@@ -310,11 +277,7 @@ impl Counts {
             duration: stats.duration.and_then(number::from_millis),
         };
         sink.event(&Event::Tool(tool));
-        let kind = if self.cases == 0 {
-            RunErrorKind::Load
-        } else {
-            RunErrorKind::Setup
-        };
+        let kind = if self.cases == 0 { RunErrorKind::Load } else { RunErrorKind::Setup };
         for error in &skeleton.errors {
             sink.error(run_error(kind, error));
         }
@@ -327,10 +290,8 @@ impl Counts {
                 format!("the report counts {unexpected} failures, but none of its tests failed");
             sink.error(RunError::new(RunErrorKind::Contradiction, message));
         } else if unexpected != self.failed {
-            let message = format!(
-                "the report counts {unexpected} failures, but has {}",
-                self.failed
-            );
+            let message =
+                format!("the report counts {unexpected} failures, but has {}", self.failed);
             sink.note(Note::new(NoteKind::Count, message));
         }
     }
@@ -348,7 +309,5 @@ fn run_error(kind: RunErrorKind, error: &TestError<'_>) -> RunError {
         details.push_str(&snippet);
     }
     let scope = error.location.as_ref().map_or("", |place| &place.file);
-    RunError::new(kind, message)
-        .with_details(details)
-        .in_scope(scope)
+    RunError::new(kind, message).with_details(details).in_scope(scope)
 }

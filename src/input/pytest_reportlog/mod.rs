@@ -245,11 +245,7 @@ impl State {
         let label = subtest_label(line.subtest.as_ref());
         if !label.is_empty() {
             let message = pytest::headline(&problem.text).to_owned();
-            let own = if problem.message.is_empty() {
-                message
-            } else {
-                problem.message
-            };
+            let own = if problem.message.is_empty() { message } else { problem.message };
             problem.message = own;
             problem.text = format!("subtest {label}\n{}", problem.text);
         }
@@ -263,10 +259,7 @@ impl State {
         };
         open.emit(nodeid, sink);
         if open.rerun {
-            let next = Open {
-                again: true,
-                ..Open::default()
-            };
+            let next = Open { again: true, ..Open::default() };
             self.open.insert(nodeid.to_owned(), next);
         } else {
             self.failures += u64::from(open.tried.is_failure());
@@ -301,10 +294,7 @@ impl Open {
         };
         self.progress = self.progress.max(reached);
         let duration = line.duration.and_then(number::from_float);
-        self.tried.duration = self
-            .tried
-            .duration
-            .saturating_add(duration.unwrap_or_default());
+        self.tried.duration = self.tried.duration.saturating_add(duration.unwrap_or_default());
         self.tried.started = self.tried.started.or_else(|| line.start.and_then(moment));
         if let Some(raw) = line.location
             && let Ok((_, line, _)) =

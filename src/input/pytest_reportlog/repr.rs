@@ -148,10 +148,6 @@ impl EntryData {
 
 impl Place {
     fn frame(self) -> Frame {
-        Frame {
-            path: self.path,
-            line: pytest::line_from_one(self.lineno),
-            message: self.message,
-        }
+        Frame { path: self.path, line: pytest::line_from_one(self.lineno), message: self.message }
     }
 }

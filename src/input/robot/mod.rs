@@ -247,20 +247,14 @@ impl Handler for State {
 fn announce(tag: &Tag<'_>, sink: &mut dyn Sink) {
     let generated = tag.get("generated", sink);
     let started = generated.and_then(|text| moment(&text));
-    sink.event(&Event::Tool(Tool {
-        framework: Robot.framework(),
-        started,
-        duration: None,
-    }));
+    sink.event(&Event::Tool(Tool { framework: Robot.framework(), started, duration: None }));
 }
 
 /// Passed and failed, of the last line of the totals, which counts all tests.
 fn claims(tag: &Tag<'_>) -> [u64; 2] {
     ["pass", "fail"].map(|name| {
         let value = tag.attributes().find(|(key, _)| *key == name);
-        value
-            .and_then(|(_, text)| text.trim().parse().ok())
-            .unwrap_or(0)
+        value.and_then(|(_, text)| text.trim().parse().ok()).unwrap_or(0)
     })
 }
 
@@ -291,9 +285,8 @@ fn read_status(tag: &Tag<'_>, sink: &mut dyn Sink) -> Status {
     }
     if let (None, Some(start), Some(end)) = (status.duration, status.started, ended) {
         let nanos = end.nanos().checked_sub(start.nanos());
-        status.duration = nanos
-            .and_then(|nanos| u64::try_from(nanos).ok())
-            .map(Duration::from_nanos);
+        status.duration =
+            nanos.and_then(|nanos| u64::try_from(nanos).ok()).map(Duration::from_nanos);
     }
     status
 }
@@ -377,9 +370,7 @@ impl State {
             return;
         }
         let own = suite.status.message.as_str();
-        let reason = own
-            .split_once("teardown failed:\n")
-            .map_or(own, |(_, reason)| reason);
+        let reason = own.split_once("teardown failed:\n").map_or(own, |(_, reason)| reason);
         for mut held in self.held.split_off(suite.first_held) {
             if suite.teardown == Step::Failed {
                 held.test.verdict = Verdict::Failed;
@@ -418,11 +409,7 @@ impl State {
             self.weight -= test.weight();
             test.drop_output();
         }
-        self.held.push(Held {
-            file,
-            lineage: self.lineage.clone(),
-            test,
-        });
+        self.held.push(Held { file, lineage: self.lineage.clone(), test });
     }
 
     fn flush(&mut self, sink: &mut dyn Sink) {

@@ -97,12 +97,7 @@ impl Test {
 
     /// Forgets what it wrote and what only a failure would need.
     pub(super) fn drop_output(&mut self) {
-        for text in [
-            &mut self.stdout,
-            &mut self.stderr,
-            &mut self.details,
-            &mut self.trace,
-        ] {
+        for text in [&mut self.stdout, &mut self.stderr, &mut self.details, &mut self.trace] {
             *text = Capped::default();
         }
     }
@@ -137,11 +132,7 @@ impl Test {
             stdout: &stdout,
             stderr: &stderr,
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     fn outcome<'a>(&'a self, details: &'a str, trace: &'a str) -> Outcome<'a> {
@@ -153,18 +144,11 @@ impl Test {
                 let reason = &self.message;
                 return Outcome::Skipped(Skip { kind, reason });
             }
-            Verdict::Failed => (
-                FailureKind::Failure,
-                "failed, and the report does not say why",
-            ),
+            Verdict::Failed => (FailureKind::Failure, "failed, and the report does not say why"),
             Verdict::Unknown => (FailureKind::Error, "the test has an unknown status"),
             Verdict::Unfinished => (FailureKind::Crash, "the report ends before this case does"),
         };
-        let message = if self.message.is_empty() {
-            fallback
-        } else {
-            &self.message
-        };
+        let message = if self.message.is_empty() { fallback } else { &self.message };
         let (expected, actual) = sides(message);
         Outcome::Failed(Failure {
             kind,

@@ -91,9 +91,7 @@ impl Document {
         let bare = line.trim_start_matches(' ');
         let may_be_cut = match (classify(bare), self.levels.first()) {
             (Line::Point(point), Some(root)) if point.ok && self.block.is_none() => {
-                let due = root
-                    .points
-                    .saturating_add(u64::from(bare.len() == line.len()));
+                let due = root.points.saturating_add(u64::from(bare.len() == line.len()));
                 root.plan.is_none_or(|plan| due < plan)
             }
             (Line::Point(point), None) => point.ok,
@@ -274,11 +272,7 @@ impl Document {
         let Some(level) = self.levels.last_mut() else {
             return;
         };
-        if point
-            .number
-            .is_some_and(|number| number != level.points + 1)
-            && !self.noted.numbers
-        {
+        if point.number.is_some_and(|number| number != level.points + 1) && !self.noted.numbers {
             self.noted.numbers = true;
             let message = "tests are not numbered one after the other; all of them count";
             sink.note(Note::new(NoteKind::Count, message));
@@ -329,10 +323,7 @@ impl Document {
 
     fn lineage(&self) -> Vec<String> {
         let names = self.levels.iter().skip(1).map(|level| level.name.as_str());
-        names
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect()
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
     /// prove writes a bare `ok` behind a file that went well.
@@ -362,10 +353,7 @@ impl Document {
         }
         let base = self.levels.iter().rposition(|level| level.indent <= indent);
         let base = base.unwrap_or(0);
-        let opens = self
-            .levels
-            .get(base)
-            .is_some_and(|level| level.indent < indent);
+        let opens = self.levels.get(base).is_some_and(|level| level.indent < indent);
         if opens && !self.may_open(base, indent, sure) {
             return Err(());
         }
@@ -379,8 +367,7 @@ impl Document {
         let closed = self.pop_to(base);
         if opens {
             let name = self.levels.last_mut().and_then(|top| top.announced.take());
-            self.levels
-                .push(Level::new(indent, name.unwrap_or_default()));
+            self.levels.push(Level::new(indent, name.unwrap_or_default()));
             return Ok(None);
         }
         Ok(closed)
@@ -419,11 +406,7 @@ impl Document {
             return self.flush(sink);
         }
         self.flush(sink);
-        let reason = if reason.is_empty() {
-            "Bail out!"
-        } else {
-            reason
-        };
+        let reason = if reason.is_empty() { "Bail out!" } else { reason };
         let error = RunError::new(RunErrorKind::BailOut, reason);
         let error = error.with_details(self.said.take());
         self.error(error.in_scope(self.prove.file.clone()), sink);
@@ -563,7 +546,5 @@ fn claim_in(text: &str) -> Option<&str> {
     if text.starts_with("Looks like your test exited with ") {
         return Some(text);
     }
-    ["fail ", "failed ", "Looks like you failed "]
-        .iter()
-        .find_map(|prefix| counted(prefix))
+    ["fail ", "failed ", "Looks like you failed "].iter().find_map(|prefix| counted(prefix))
 }

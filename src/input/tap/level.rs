@@ -26,11 +26,7 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn new(indent: usize, name: String) -> Self {
-        Self {
-            indent,
-            name,
-            ..Self::default()
-        }
+        Self { indent, name, ..Self::default() }
     }
 
     /// Whether everything planned has come, and the plan came last.

@@ -60,8 +60,7 @@ pub(super) fn classify(line: &str) -> Line<'_> {
 }
 
 fn is_pragma(line: &str) -> bool {
-    line.strip_prefix("pragma ")
-        .is_some_and(|rest| rest.starts_with(['+', '-']))
+    line.strip_prefix("pragma ").is_some_and(|rest| rest.starts_with(['+', '-']))
 }
 
 fn plan(line: &str) -> Option<Line<'_>> {
@@ -101,14 +100,7 @@ fn point(line: &str) -> Option<Point<'_>> {
     };
     let (name, directive) = split_directive(text);
     let (name, duration) = split_time(name.trim());
-    Some(Point {
-        ok,
-        number,
-        name: unescape(name),
-        directive,
-        duration,
-        dash,
-    })
+    Some(Point { ok, number, name: unescape(name), directive, duration, dash })
 }
 
 /// The number of a point, which must be followed by a space, a dash or nothing.
@@ -174,11 +166,7 @@ fn unescape(name: &str) -> Cow<'_, str> {
     let mut characters = name.chars().peekable();
     while let Some(character) = characters.next() {
         let escaped = character == '\\' && matches!(characters.peek(), Some('#' | '\\'));
-        plain.push(if escaped {
-            characters.next().unwrap_or(character)
-        } else {
-            character
-        });
+        plain.push(if escaped { characters.next().unwrap_or(character) } else { character });
     }
     Cow::Owned(plain)
 }
@@ -207,15 +195,9 @@ mod tests {
             let Line::Point(point) = classify(line) else {
                 panic!("{line}");
             };
-            assert_eq!(
-                (point.number, point.name.as_ref()),
-                (number, name),
-                "{line}"
-            );
+            assert_eq!((point.number, point.name.as_ref()), (number, name), "{line}");
         }
-        for line in [
-            "okay", "not okay", "nothing", "ok,", "1..", "1..x", "1..2 a",
-        ] {
+        for line in ["okay", "not okay", "nothing", "ok,", "1..", "1..x", "1..2 a"] {
             assert_eq!(classify(line), Line::Other, "{line}");
         }
     }

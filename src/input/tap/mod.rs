@@ -71,8 +71,7 @@ struct TapParser {
 impl Parser for TapParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let document = &mut self.document;
-        self.lines
-            .feed(text, sink, |line, _, sink| document.line(line, sink));
+        self.lines.feed(text, sink, |line, _, sink| document.line(line, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {

@@ -73,11 +73,7 @@ impl Pending {
         let (file, name) = split_file(&self.name);
         let case = Case {
             id: CaseId {
-                file: if self.file.is_empty() {
-                    file
-                } else {
-                    &self.file
-                },
+                file: if self.file.is_empty() { file } else { &self.file },
                 suite: List::from(&self.suite),
                 name,
                 ..CaseId::default()
@@ -87,34 +83,27 @@ impl Pending {
             ..Case::default()
         };
         let millis = self.yaml.as_ref().map(|yaml| yaml.duration_ms.as_str());
-        let measured = millis
-            .and_then(|text| text.trim().parse().ok())
-            .and_then(number::from_millis);
+        let measured =
+            millis.and_then(|text| text.trim().parse().ok()).and_then(number::from_millis);
         let attempt = Attempt {
             outcome,
             duration: measured.or(self.duration),
             stdout: &self.stdout,
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
         became
     }
 
     fn outcome<'a>(&'a self, told: &'a Told) -> Outcome<'a> {
         match &self.directive {
-            Some((Directive::Skip, reason)) => Outcome::Skipped(Skip {
-                kind: SkipKind::Skipped,
-                reason,
-            }),
+            Some((Directive::Skip, reason)) => {
+                Outcome::Skipped(Skip { kind: SkipKind::Skipped, reason })
+            }
             _ if self.ok => Outcome::Passed,
-            Some((Directive::Todo, reason)) => Outcome::Skipped(Skip {
-                kind: SkipKind::Todo,
-                reason,
-            }),
+            Some((Directive::Todo, reason)) => {
+                Outcome::Skipped(Skip { kind: SkipKind::Todo, reason })
+            }
             None => Outcome::Failed(Failure {
                 kind: self.kind(),
                 message: &told.message,
@@ -133,10 +122,8 @@ impl Pending {
     }
 
     fn kind(&self) -> FailureKind {
-        let (signal, severity) = self
-            .yaml
-            .as_ref()
-            .map_or(("", ""), |yaml| (&yaml.signal, &yaml.severity));
+        let (signal, severity) =
+            self.yaml.as_ref().map_or(("", ""), |yaml| (&yaml.signal, &yaml.severity));
         let died = self.is_assertion && self.name.starts_with("fatal error condition");
         match self.failure_type() {
             "testTimeoutFailure" => FailureKind::Timeout,
@@ -180,11 +167,7 @@ impl Pending {
 fn split_file(name: &str) -> (&str, &str) {
     if name.starts_with('/') && !name.contains(char::is_whitespace) {
         let base = name.rsplit('/').next().unwrap_or_default();
-        return if base.is_empty() {
-            ("", name)
-        } else {
-            (name, base)
-        };
+        return if base.is_empty() { ("", name) } else { (name, base) };
     }
     match name.split_once(".py::") {
         Some((stem, test)) if !test.is_empty() => (&name[..stem.len() + 3], test),
@@ -298,11 +281,8 @@ impl Told {
             .filter(|line| !is_head(line) && !is_place(line) && !line.starts_with("Looks like you"))
             .collect();
         let said = said.join("\n");
-        self.message = if said.trim().is_empty() {
-            head.to_owned()
-        } else {
-            said.trim().to_owned()
-        };
+        self.message =
+            if said.trim().is_empty() { head.to_owned() } else { said.trim().to_owned() };
         if let Some((_, got)) = text.split_once(" got: ")
             && let Some((actual, expected)) = got.split_once(" expected: ")
         {
@@ -320,11 +300,7 @@ impl Told {
             return false;
         };
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        self.set_place(Location {
-            file,
-            line: number::line(&rest[..digits]),
-            column: None,
-        });
+        self.set_place(Location { file, line: number::line(&rest[..digits]), column: None });
         let message = rest.lines().nth(1).unwrap_or_default().trim();
         message.clone_into(&mut self.message);
         true
@@ -356,8 +332,6 @@ impl Told {
 
 fn unquoted(value: &str) -> String {
     let value = value.trim();
-    let inside = value
-        .strip_prefix('\'')
-        .and_then(|value| value.strip_suffix('\''));
+    let inside = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\''));
     inside.unwrap_or(value).to_owned()
 }

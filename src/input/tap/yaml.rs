@@ -47,13 +47,7 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn new(indent: usize) -> Self {
-        Self {
-            indent,
-            yaml: Yaml::default(),
-            keys: None,
-            key: String::new(),
-            text: None,
-        }
+        Self { indent, yaml: Yaml::default(), keys: None, key: String::new(), text: None }
     }
 
     /// Reads a line of the block.

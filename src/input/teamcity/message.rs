@@ -140,12 +140,7 @@ mod tests {
 
     #[test]
     fn a_message_that_does_not_end_is_known_for_one() {
-        for line in [
-            "##teamcity[",
-            "##teamcity[a",
-            "##teamcity[a b='",
-            "##teamcity[a b='|']",
-        ] {
+        for line in ["##teamcity[", "##teamcity[a", "##teamcity[a b='", "##teamcity[a b='|']"] {
             assert!(matches!(next(line), Next::Cut("")), "{line}");
         }
         assert!(matches!(next("##teamcity[a 'b']"), Next::Message(..)));

@@ -109,11 +109,7 @@ impl Test {
     pub(super) fn ignore(&mut self, message: &Message<'_>) {
         let reason = message.get("message");
         // mocha has no reason and gives the name instead.
-        let reason = if reason == self.name.as_str() {
-            ""
-        } else {
-            strip_prefixes(&reason)
-        };
+        let reason = if reason == self.name.as_str() { "" } else { strip_prefixes(&reason) };
         self.ignored = Some(strip_ansi(reason).into_owned());
     }
 
@@ -158,9 +154,7 @@ impl Test {
         let failed = matches!(outcome, Outcome::Failed(_));
         let clock = || {
             let (start, end) = (self.moment?.nanos(), self.ended?.nanos());
-            Some(Duration::from_nanos(
-                u64::try_from(end.checked_sub(start)?).ok()?,
-            ))
+            Some(Duration::from_nanos(u64::try_from(end.checked_sub(start)?).ok()?))
         };
         let attempt = Attempt {
             outcome,
@@ -169,11 +163,7 @@ impl Test {
             stdout: stdout.trim_end_matches('\n'),
             stderr: stderr.trim_end_matches('\n'),
         };
-        sink.event(&Event::CaseFinished {
-            case: self.case(),
-            attempt,
-            again,
-        });
+        sink.event(&Event::CaseFinished { case: self.case(), attempt, again });
         failed
     }
 
@@ -286,9 +276,7 @@ fn without_place<'a>(message: &'a str, details: &'a str) -> &'a str {
 /// `TypeError: message` before a trace says the type, and the message once more.
 fn split_type<'a>(details: &'a str, message: &str) -> (&'a str, &'a str) {
     let bare = details.trim();
-    let prefix = bare
-        .strip_suffix(message.trim())
-        .and_then(|before| before.strip_suffix(": "));
+    let prefix = bare.strip_suffix(message.trim()).and_then(|before| before.strip_suffix(": "));
     match prefix {
         Some(type_name) if !type_name.contains('\n') => (type_name, ""),
         _ if bare == message.trim() => ("", ""),

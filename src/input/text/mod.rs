@@ -79,9 +79,7 @@ fn is_of_another_format(line: &str) -> bool {
     let test = |rest: &str| rest.contains(" ... ");
     starts.iter().any(|start| line.starts_with(start))
         || line == "ok"
-        || line
-            .strip_prefix("ok ")
-            .is_some_and(|rest| numbered(rest) || rest.starts_with('-'))
+        || line.strip_prefix("ok ").is_some_and(|rest| numbered(rest) || rest.starts_with('-'))
         || line.strip_prefix("1..").is_some_and(numbered)
         || line
             .strip_prefix("running ")
@@ -108,8 +106,7 @@ struct TextParser {
 impl Parser for TextParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines
-            .feed(text, sink, |line, _, sink| state.line(line, true, sink));
+        self.lines.feed(text, sink, |line, _, sink| state.line(line, true, sink));
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -189,9 +186,7 @@ impl State {
         {
             return self.verdict(&verdict, line, sink);
         }
-        let counts = whole
-            .then(|| summary::read(line, self.summaries.ran))
-            .flatten();
+        let counts = whole.then(|| summary::read(line, self.summaries.ran)).flatten();
         if let Some(counts) = counts {
             self.tell_last(sink);
             return self.summary(counts, sink);
@@ -290,9 +285,7 @@ impl State {
             return;
         }
         self.plenary(bare, sink);
-        let section = bare
-            .strip_prefix("== ")
-            .and_then(|rest| rest.strip_suffix(" =="));
+        let section = bare.strip_prefix("== ").and_then(|rest| rest.strip_suffix(" =="));
         if let Some(section) = section {
             section.clone_into(&mut self.section);
         }
@@ -342,11 +335,7 @@ impl State {
             duration: told.duration,
             ..Attempt::default()
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     fn summary(&mut self, line: Line, sink: &mut dyn Sink) {
@@ -392,11 +381,7 @@ impl State {
         } else {
             self.shown_bad
         };
-        let unnamed_bad = if self.summaries.unnamed > 0 {
-            counts.bad()
-        } else {
-            0
-        };
+        let unnamed_bad = if self.summaries.unnamed > 0 { counts.bad() } else { 0 };
         if sectional && counts.bad() > shown {
             contradiction(counts.bad(), shown, sink);
             // Said once; the next file counts for itself.
@@ -422,11 +407,7 @@ impl State {
         });
         let skipped = Outcome::Skipped(Skip::default());
         let skips = counts.skipped.unwrap_or(0);
-        let all = [
-            (counts.good(), Outcome::Passed),
-            (counts.bad(), failed),
-            (skips, skipped),
-        ];
+        let all = [(counts.good(), Outcome::Passed), (counts.bad(), failed), (skips, skipped)];
         for (count, outcome) in all {
             let room = MAX_UNNAMED - self.summaries.unnamed.min(MAX_UNNAMED);
             if count > room {
@@ -436,23 +417,10 @@ impl State {
             for _ in 0..count.min(room) {
                 self.summaries.unnamed += 1;
                 let name = format!("test {}", self.summaries.unnamed);
-                let id = CaseId {
-                    name: &name,
-                    ..CaseId::default()
-                };
-                let case = Case {
-                    id,
-                    ..Case::default()
-                };
-                let attempt = Attempt {
-                    outcome,
-                    ..Attempt::default()
-                };
-                sink.event(&Event::CaseFinished {
-                    case,
-                    attempt,
-                    again: false,
-                });
+                let id = CaseId { name: &name, ..CaseId::default() };
+                let case = Case { id, ..Case::default() };
+                let attempt = Attempt { outcome, ..Attempt::default() };
+                sink.event(&Event::CaseFinished { case, attempt, again: false });
             }
         }
     }
@@ -499,12 +467,7 @@ fn contradiction(claimed: u64, shown: u64, sink: &mut dyn Sink) {
 
 impl Told {
     fn outcome<'a>(&'a self, block: &'a str) -> Outcome<'a> {
-        let skip = |kind| {
-            Outcome::Skipped(Skip {
-                kind,
-                reason: &self.reason,
-            })
-        };
+        let skip = |kind| Outcome::Skipped(Skip { kind, reason: &self.reason });
         let kind = match self.word {
             Word::Pass => return Outcome::Passed,
             Word::Skip => return skip(SkipKind::Skipped),
@@ -519,11 +482,7 @@ impl Told {
         let (expected, actual) = failure::expected_actual(short);
         Outcome::Failed(Failure {
             kind,
-            message: if long {
-                failure::first_line(short)
-            } else {
-                short
-            },
+            message: if long { failure::first_line(short) } else { short },
             type_name: "",
             details: if long { short } else { "" },
             stack_trace,
@@ -538,11 +497,7 @@ impl Told {
 fn dedent(block: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let full = block.lines().filter(|line| !line.trim().is_empty());
-    let shared = full
-        .map(indent)
-        .filter(|&indent| indent > 0)
-        .min()
-        .unwrap_or(0);
+    let shared = full.map(indent).filter(|&indent| indent > 0).min().unwrap_or(0);
     let mut text = String::with_capacity(block.len());
     for line in block.lines() {
         let cut = indent(line).min(shared);

@@ -13,9 +13,7 @@ pub(super) struct Counts {
 impl Counts {
     /// Failures of whatever sort.
     pub(super) fn bad(&self) -> u64 {
-        self.failed
-            .unwrap_or(0)
-            .saturating_add(self.errors.unwrap_or(0))
+        self.failed.unwrap_or(0).saturating_add(self.errors.unwrap_or(0))
     }
 
     /// Passes, which some summaries leave to be computed.
@@ -226,10 +224,8 @@ fn part_of(part: &str) -> Option<(What, u64)> {
 
 fn what(words: &str) -> Option<What> {
     let lower = words.to_ascii_lowercase();
-    let word = lower
-        .strip_prefix("tests ")
-        .or_else(|| lower.strip_prefix("test "))
-        .unwrap_or(&lower);
+    let word =
+        lower.strip_prefix("tests ").or_else(|| lower.strip_prefix("test ")).unwrap_or(&lower);
     let word = word.strip_suffix(" tests").unwrap_or(word);
     Some(match word {
         "passed" | "pass" | "passing" | "passes" | "success" | "successes" | "succeeded" => {
@@ -267,10 +263,7 @@ fn without_time(line: &str) -> &str {
     {
         return before;
     }
-    match line
-        .strip_suffix(')')
-        .and_then(|line| line.rsplit_once(" ("))
-    {
+    match line.strip_suffix(')').and_then(|line| line.rsplit_once(" (")) {
         Some((before, inside)) if timed(inside) && inside.ends_with('s') => before,
         _ => line,
     }
@@ -278,14 +271,7 @@ fn without_time(line: &str) -> &str {
 
 /// Without `Tests:`, `Results:`, … before a number and its word.
 fn without_label(line: &str) -> &str {
-    const LABELS: [&str; 6] = [
-        "Tests",
-        "Results",
-        "Result",
-        "Summary",
-        "Test results",
-        "Totals",
-    ];
+    const LABELS: [&str; 6] = ["Tests", "Results", "Result", "Summary", "Test results", "Totals"];
     for label in LABELS {
         if let Some(rest) = line.strip_prefix(label)
             && rest.starts_with([':', ' '])
@@ -307,52 +293,27 @@ mod tests {
     fn counts(numbers: [i64; 5]) -> Counts {
         let [passed, failed, errors, skipped, total] =
             numbers.map(|number| u64::try_from(number).ok());
-        Counts {
-            passed,
-            failed,
-            errors,
-            skipped,
-            total,
-        }
+        Counts { passed, failed, errors, skipped, total }
     }
 
     #[test]
     fn summaries_in_the_habits_of_tools() {
         for (line, expected) in [
             ("3 passed, 0 failed", [3, 0, -1, -1, -1]),
-            (
-                "===== 1 failed, 3 passed in 0.10s =====",
-                [3, 1, -1, -1, -1],
-            ),
-            (
-                "Tests:       1 failed, 2 passed, 3 total",
-                [2, 1, -1, -1, 3],
-            ),
-            (
-                "Tests: 5, passed: 2, failed: 1, errors: 1, skipped: 1",
-                [2, 1, 1, 1, 5],
-            ),
+            ("===== 1 failed, 3 passed in 0.10s =====", [3, 1, -1, -1, -1]),
+            ("Tests:       1 failed, 2 passed, 3 total", [2, 1, -1, -1, 3]),
+            ("Tests: 5, passed: 2, failed: 1, errors: 1, skipped: 1", [2, 1, 1, 1, 5]),
             ("Success: 2, Failed: 1, Errors: 0", [2, 1, 0, -1, -1]),
             ("Results: 2 passed, 1 failed", [2, 1, -1, -1, -1]),
             ("1 of 4 tests failed", [-1, 1, -1, -1, 4]),
             ("3 examples, 1 failure, 1 pending", [-1, 1, -1, 1, 3]),
-            (
-                "5 successes / 2 failures / 1 error / 0 pending : 0.01 seconds",
-                [5, 2, 1, 0, -1],
-            ),
-            (
-                "3 runs, 4 assertions, 1 failures, 0 errors, 1 skips",
-                [-1, 1, 0, 1, 3],
-            ),
+            ("5 successes / 2 failures / 1 error / 0 pending : 0.01 seconds", [5, 2, 1, 0, -1]),
+            ("3 runs, 4 assertions, 1 failures, 0 errors, 1 skips", [-1, 1, 0, 1, 3]),
             ("OK (3 tests, 3 assertions)", [-1, -1, -1, -1, 3]),
             ("      Tests  1 failed | 2 passed (3)", [2, 1, -1, -1, -1]),
             ("All 3 tests passed", [3, -1, -1, -1, 3]),
         ] {
-            assert_eq!(
-                read(line, None),
-                Some(Line::Whole(counts(expected))),
-                "{line}"
-            );
+            assert_eq!(read(line, None), Some(Line::Whole(counts(expected))), "{line}");
         }
         for line in [
             "Test Suites: 1 failed, 2 total",

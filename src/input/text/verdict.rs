@@ -74,13 +74,7 @@ pub(super) fn read(line: &str, marks: bool) -> Option<Verdict<'_>> {
         .or_else(|| bars(bare))
         .or_else(|| trailing(bare))
         .or_else(|| glued(line))
-        .or_else(|| {
-            if marks && indent > 0 {
-                listed(bare)
-            } else {
-                None
-            }
-        })?;
+        .or_else(|| if marks && indent > 0 { listed(bare) } else { None })?;
     Verdict::new(word, style, indent, name)
 }
 
@@ -97,19 +91,8 @@ impl<'a> Verdict<'a> {
     fn new(word: Word, style: Style, indent: usize, name: &'a str) -> Option<Self> {
         let (name, duration) = split_duration(name.trim());
         let is_skip = matches!(word, Word::Skip | Word::Todo);
-        let (name, reason) = if is_skip {
-            split_reason(name)
-        } else {
-            (name, "")
-        };
-        (!name.is_empty()).then_some(Self {
-            word,
-            style,
-            indent,
-            name,
-            reason,
-            duration,
-        })
+        let (name, reason) = if is_skip { split_reason(name) } else { (name, "") };
+        (!name.is_empty()).then_some(Self { word, style, indent, name, reason, duration })
     }
 }
 
@@ -117,9 +100,7 @@ fn colon(bare: &str) -> Option<(Word, Style, &str)> {
     let end = bare.find(|c: char| !c.is_ascii_uppercase())?;
     let (_, word) = WORDS.iter().find(|(text, _)| *text == &bare[..end])?;
     let rest = &bare[end..];
-    let name = rest
-        .strip_prefix(':')
-        .or_else(|| rest.strip_prefix(" - "))?;
+    let name = rest.strip_prefix(':').or_else(|| rest.strip_prefix(" - "))?;
     Some((*word, Style::Colon, name))
 }
 
@@ -157,8 +138,7 @@ fn mark(bare: &str) -> Option<(Word, Style, &str)> {
         _ => return None,
     };
     let rest = bare[first.len_utf8()..].trim_start_matches('\u{fe0f}');
-    rest.starts_with([' ', '\t'])
-        .then_some((word, Style::Mark, rest))
+    rest.starts_with([' ', '\t']).then_some((word, Style::Mark, rest))
 }
 
 fn bars(bare: &str) -> Option<(Word, Style, &str)> {
@@ -201,9 +181,7 @@ fn listed(bare: &str) -> Option<(Word, Style, &str)> {
 
 /// Splits `gross (12 ms)`.
 fn split_duration(name: &str) -> (&str, Option<Duration>) {
-    let Some((before, inside)) = name
-        .strip_suffix(')')
-        .and_then(|name| name.rsplit_once('('))
+    let Some((before, inside)) = name.strip_suffix(')').and_then(|name| name.rsplit_once('('))
     else {
         return (name, None);
     };
@@ -218,10 +196,7 @@ fn split_duration(name: &str) -> (&str, Option<Duration>) {
 
 /// Splits `coupons (no coupons yet)`; the reason may be just the verdict once more.
 fn split_reason(name: &str) -> (&str, &str) {
-    match name
-        .strip_suffix(')')
-        .and_then(|name| name.rsplit_once(" ("))
-    {
+    match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")) {
         Some((name, "skipped" | "pending" | "todo")) => (name.trim_end(), ""),
         Some((before, reason)) if !before.trim().is_empty() => (before.trim_end(), reason),
         _ => (name, ""),

@@ -54,10 +54,8 @@ impl Definitions {
             name if is_test(name) => {
                 let id = tag.get("id", sink).unwrap_or_default();
                 let storage = tag.get("storage", sink).unwrap_or_default();
-                let kept = Kept {
-                    assembly: self.number(dotnet::file_name(&storage)),
-                    ..Kept::default()
-                };
+                let kept =
+                    Kept { assembly: self.number(dotnet::file_name(&storage)), ..Kept::default() };
                 self.open = Some((key(&id), kept));
             }
             _ => {}
@@ -79,9 +77,7 @@ impl Definitions {
             return Definition::default();
         };
         let name = |number: Option<u32>| {
-            number
-                .and_then(|number| self.names.get(number as usize))
-                .map_or("", |name| &**name)
+            number.and_then(|number| self.names.get(number as usize)).map_or("", |name| &**name)
         };
         Definition {
             class: name(kept.class),

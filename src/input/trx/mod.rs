@@ -198,16 +198,10 @@ fn times(tag: &Tag<'_>, sink: &mut dyn Sink) {
     let (started, finished) = (moment("start"), moment("finish"));
     let duration = started.zip(finished).and_then(|(started, finished)| {
         let nanos = finished.nanos().checked_sub(started.nanos())?;
-        u64::try_from(nanos)
-            .ok()
-            .map(std::time::Duration::from_nanos)
+        u64::try_from(nanos).ok().map(std::time::Duration::from_nanos)
     });
     let framework = Trx.framework();
-    sink.event(&Event::Tool(Tool {
-        framework,
-        started,
-        duration,
-    }));
+    sink.event(&Event::Tool(Tool { framework, started, duration }));
 }
 
 impl State {
@@ -227,11 +221,7 @@ impl State {
         }
         self.collecting = Collecting::Nothing;
         self.in_error = false;
-        self.open.push(Open {
-            result,
-            inner: 0,
-            inner_failures: 0,
-        });
+        self.open.push(Open { result, inner: 0, inner_failures: 0 });
     }
 
     fn close_result(&mut self, whole: bool, sink: &mut dyn Sink) {
@@ -341,10 +331,8 @@ impl State {
     fn close_run_info(&mut self, sink: &mut dyn Sink) {
         self.collecting = Collecting::Nothing;
         let text = self.text.take();
-        let bad = matches!(
-            self.run_info.as_deref(),
-            Some("Error" | "Failed" | "Aborted" | "Timeout")
-        );
+        let bad =
+            matches!(self.run_info.as_deref(), Some("Error" | "Failed" | "Aborted" | "Timeout"));
         let repeats = self.totals.failures > 0
             && (text.trim_end().ends_with("[FAIL]")
                 || text.trim_start().starts_with("Exit code indicates failure"));

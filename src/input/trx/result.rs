@@ -57,15 +57,9 @@ impl Word {
     /// The kind of failure, and what to say where the report has no message.
     fn failure(self) -> (FailureKind, &'static str) {
         match self {
-            Self::Failed => (
-                FailureKind::Failure,
-                "failed, and the report does not say why",
-            ),
+            Self::Failed => (FailureKind::Failure, "failed, and the report does not say why"),
             Self::Timeout => (FailureKind::Timeout, "a time limit ran out"),
-            Self::Died => (
-                FailureKind::Crash,
-                "the run was stopped while this test ran",
-            ),
+            Self::Died => (FailureKind::Crash, "the run was stopped while this test ran"),
             Self::NotRunnable => (FailureKind::Error, "the test cannot be run"),
             Self::Missing => (FailureKind::Error, "the result has no outcome"),
             Self::Unknown => (FailureKind::Error, "the result has an unknown outcome"),
@@ -123,21 +117,11 @@ impl TestResult {
             "" => dotnet::split_class(&self.name),
             class => (class, dotnet::without_class(&self.name, class)),
         };
-        let package = if class.is_empty() {
-            definition.assembly
-        } else {
-            class
-        };
+        let package = if class.is_empty() { definition.assembly } else { class };
         let method = dotnet::without_class(definition.method, class);
         let (name, parameters) = dotnet::split_parameters(name, method);
         let case = Case {
-            id: CaseId {
-                package,
-                file: "",
-                suite: List::EMPTY,
-                name,
-                parameters,
-            },
+            id: CaseId { package, file: "", suite: List::EMPTY, name, parameters },
             line: None,
             tags: List::from(definition.tags),
             properties: Pairs::default(),
@@ -151,11 +135,7 @@ impl TestResult {
             stdout: &texts.stdout,
             stderr: &texts.stderr,
         };
-        sink.event(&Event::CaseFinished {
-            case,
-            attempt,
-            again: false,
-        });
+        sink.event(&Event::CaseFinished { case, attempt, again: false });
     }
 
     fn outcome<'a>(&self, texts: &'a Texts, reason: &'a str) -> Outcome<'a> {
@@ -177,15 +157,10 @@ impl TestResult {
         let failure = texts.trouble.failure(kind, fallback);
         // MSTest of later versions calls a time-out a plain failure.
         let timed_out = failure.message.starts_with("Test '")
-            && (failure
-                .message
-                .contains("exceeded execution timeout period")
+            && (failure.message.contains("exceeded execution timeout period")
                 || failure.message.contains("timed out after"));
-        let kind = if timed_out && kind == FailureKind::Failure {
-            FailureKind::Timeout
-        } else {
-            kind
-        };
+        let kind =
+            if timed_out && kind == FailureKind::Failure { FailureKind::Timeout } else { kind };
         Outcome::Failed(Failure { kind, ..failure })
     }
 
@@ -201,10 +176,6 @@ impl TestResult {
             Word::NotExecuted => return message.to_owned(),
             _ => return String::new(),
         };
-        if message.is_empty() {
-            word.to_owned()
-        } else {
-            format!("{word}: {message}")
-        }
+        if message.is_empty() { word.to_owned() } else { format!("{word}: {message}") }
     }
 }

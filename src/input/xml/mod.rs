@@ -204,11 +204,9 @@ impl Xml {
         handler: &mut dyn Handler,
         sink: &mut dyn Sink,
     ) -> Option<usize> {
-        for (opening, mode) in [
-            ("<![CDATA[", Mode::Cdata),
-            ("<!--", Mode::Comment),
-            ("<!DOCTYPE", Mode::Doctype),
-        ] {
+        for (opening, mode) in
+            [("<![CDATA[", Mode::Cdata), ("<!--", Mode::Comment), ("<!DOCTYPE", Mode::Doctype)]
+        {
             let length = opening.len().min(rest.len());
             if rest.as_bytes()[..length].eq_ignore_ascii_case(&opening.as_bytes()[..length]) {
                 if rest.len() < opening.len() {
@@ -232,11 +230,7 @@ impl Xml {
             self.mode = Mode::Content;
             return Some(end + 3);
         }
-        let keep = if last {
-            0
-        } else {
-            rest.len() - rest.trim_end_matches(']').len()
-        };
+        let keep = if last { 0 } else { rest.len() - rest.trim_end_matches(']').len() };
         let end = rest.len() - keep.min(2);
         if end == 0 {
             return None;
@@ -281,10 +275,7 @@ impl Xml {
     ) -> Option<usize> {
         let mut attributes = std::mem::take(&mut self.attributes);
         // A tag that is not whole is looked at again only when another `>` has come.
-        let ends = memchr(
-            b'>',
-            rest.as_bytes().get(self.searched..).unwrap_or_default(),
-        );
+        let ends = memchr(b'>', rest.as_bytes().get(self.searched..).unwrap_or_default());
         let scanned = ends.and_then(|_| scan_tag(rest, &mut attributes));
         self.searched = 0;
         let Some(scanned) = scanned else {
@@ -303,15 +294,9 @@ impl Xml {
         }
         let inside = &rest[1..end];
         let empty = inside.ends_with('/');
-        let name_end = inside
-            .bytes()
-            .position(|b| b.is_ascii_whitespace() || b == b'/');
+        let name_end = inside.bytes().position(|b| b.is_ascii_whitespace() || b == b'/');
         let name = local_name(&inside[..name_end.unwrap_or(inside.len())]);
-        let tag = Tag {
-            name,
-            raw: &rest[..=end],
-            attributes: &attributes,
-        };
+        let tag = Tag { name, raw: &rest[..=end], attributes: &attributes };
         self.push(&tag, handler, sink);
         if empty {
             self.pop(true, handler, sink);
@@ -332,9 +317,7 @@ impl Xml {
             self.beyond -= 1;
             return Some(end + 1);
         }
-        let depth = (0..self.starts.len())
-            .rev()
-            .find(|&depth| self.name(depth) == name);
+        let depth = (0..self.starts.len()).rev().find(|&depth| self.name(depth) == name);
         let Some(depth) = depth else {
             self.mismatch(sink);
             if handler.ends_document(name) {
@@ -395,11 +378,7 @@ impl Xml {
     }
 
     fn name(&self, depth: usize) -> &str {
-        let end = self
-            .starts
-            .get(depth + 1)
-            .copied()
-            .unwrap_or(self.names.len());
+        let end = self.starts.get(depth + 1).copied().unwrap_or(self.names.len());
         &self.names[self.starts[depth]..end]
     }
 
@@ -411,10 +390,7 @@ impl Xml {
         if self.starts.is_empty() {
             if !self.noted.before && !text.trim_matches(['\u{feff}', '\0']).trim().is_empty() {
                 self.noted.before = true;
-                sink.note(Note::new(
-                    NoteKind::Noise,
-                    "text outside of the XML is passed over",
-                ));
+                sink.note(Note::new(NoteKind::Noise, "text outside of the XML is passed over"));
             }
         } else if handler.wants_text() {
             handler.text(&unescape(text, sink));
@@ -425,10 +401,7 @@ impl Xml {
     fn literal(&mut self, handler: &mut dyn Handler, sink: &mut dyn Sink) -> Option<usize> {
         if !self.noted.literal {
             self.noted.literal = true;
-            sink.note(Note::new(
-                NoteKind::Syntax,
-                "a `<` that starts no tag is read as text",
-            ));
+            sink.note(Note::new(NoteKind::Syntax, "a `<` that starts no tag is read as text"));
         }
         self.text("<", handler, sink);
         Some(1)
@@ -437,10 +410,7 @@ impl Xml {
     fn mismatch(&mut self, sink: &mut dyn Sink) {
         if !self.noted.mismatch {
             self.noted.mismatch = true;
-            sink.note(Note::new(
-                NoteKind::Syntax,
-                "end tags that do not match are repaired",
-            ));
+            sink.note(Note::new(NoteKind::Syntax, "end tags that do not match are repaired"));
         }
     }
 

@@ -31,9 +31,7 @@ impl<'a> Tag<'a> {
     ) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let raw = self.raw;
         let piece = move |(start, end): (u32, u32)| &raw[start as usize..end as usize];
-        self.attributes
-            .iter()
-            .map(move |attribute| (piece(attribute.key), piece(attribute.value)))
+        self.attributes.iter().map(move |attribute| (piece(attribute.key), piece(attribute.value)))
     }
 
     /// The decoded value of the first attribute called `name`.
@@ -63,15 +61,9 @@ pub(super) fn scan_tag(rest: &str, attributes: &mut Vec<Attribute>) -> Option<Sc
     attributes.clear();
     let bytes = rest.as_bytes();
     let until = |from: usize, stop: fn(u8) -> bool| {
-        bytes
-            .get(from..)?
-            .iter()
-            .position(|&byte| stop(byte))
-            .map(|offset| from + offset)
+        bytes.get(from..)?.iter().position(|&byte| stop(byte)).map(|offset| from + offset)
     };
-    let mut at = until(1, |byte| {
-        byte == b'>' || byte == b'/' || byte.is_ascii_whitespace()
-    })?;
+    let mut at = until(1, |byte| byte == b'>' || byte == b'/' || byte.is_ascii_whitespace())?;
     let mut odd = false;
     loop {
         at = until(at, |byte| !byte.is_ascii_whitespace())?;
@@ -85,9 +77,7 @@ pub(super) fn scan_tag(rest: &str, attributes: &mut Vec<Attribute>) -> Option<Sc
             _ => {}
         }
         let key = at;
-        let key_end = until(at, |byte| {
-            matches!(byte, b'=' | b'>') || byte.is_ascii_whitespace()
-        })?;
+        let key_end = until(at, |byte| matches!(byte, b'=' | b'>') || byte.is_ascii_whitespace())?;
         let equals = until(key_end, |byte| !byte.is_ascii_whitespace())?;
         let (start, end, next) = if bytes[equals] == b'=' {
             let value = until(equals + 1, |byte| !byte.is_ascii_whitespace())?;
@@ -99,9 +89,8 @@ pub(super) fn scan_tag(rest: &str, attributes: &mut Vec<Attribute>) -> Option<Sc
                 _ => {
                     odd = true;
                     let end = until(value, |byte| byte == b'>' || byte.is_ascii_whitespace())?;
-                    let bare = bytes[value..end]
-                        .strip_suffix(b"/")
-                        .map_or(end, |bare| value + bare.len());
+                    let bare =
+                        bytes[value..end].strip_suffix(b"/").map_or(end, |bare| value + bare.len());
                     (value, if bytes[end] == b'>' { bare } else { end }, end)
                 }
             }
@@ -109,10 +98,8 @@ pub(super) fn scan_tag(rest: &str, attributes: &mut Vec<Attribute>) -> Option<Sc
             odd = true;
             (key_end, key_end, key_end)
         };
-        let prefix = bytes[key..key_end]
-            .iter()
-            .rposition(|&byte| byte == b':')
-            .map_or(0, |colon| colon + 1);
+        let prefix =
+            bytes[key..key_end].iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
         attributes.push(Attribute {
             key: ((key + prefix) as u32, key_end as u32),
             value: (start as u32, end as u32),

@@ -148,11 +148,7 @@ impl Display for MarkdownCode<'_> {
         let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
         writeln!(f, "{fence}{language}")?;
         show(f, &text, |c| c == '\n' || c == '\t')?;
-        let end = if text.ends_with('\n') || text.is_empty() {
-            ""
-        } else {
-            "\n"
-        };
+        let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
         write!(f, "{end}{fence}")
     }
 }
@@ -357,8 +353,5 @@ fn is_invisible(c: char) -> bool {
 
 /// Characters that are not seen, and that some scripts and emoji are made with.
 fn is_joiner(c: char) -> bool {
-    matches!(
-        c,
-        '\u{34f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}'
-    )
+    matches!(c, '\u{34f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }

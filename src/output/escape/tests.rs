@@ -59,36 +59,23 @@ fn is_unseen(c: char) -> bool {
 fn check_xml(text: &str) {
     let (content, value) = (XmlText(text).to_string(), XmlAttribute(text).to_string());
     for xml in [&content, &value] {
-        assert!(
-            !xml.contains(['<', '>', '"', '\u{1b}', '\u{fffe}', '\u{ffff}', '\r']),
-            "{xml:?}"
-        );
+        assert!(!xml.contains(['<', '>', '"', '\u{1b}', '\u{fffe}', '\u{ffff}', '\r']), "{xml:?}");
         assert!(xml.chars().all(is_xml), "{xml:?}");
         for (at, _) in xml.match_indices('&') {
             let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&#10;", "&#9;"];
-            assert!(
-                known.iter().any(|entity| xml[at..].starts_with(entity)),
-                "{xml:?}"
-            );
+            assert!(known.iter().any(|entity| xml[at..].starts_with(entity)), "{xml:?}");
         }
     }
     assert!(!value.contains(['\n', '\t']), "{value:?}");
     let decode = |xml: &str| {
-        let xml = xml
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-            .replace("&quot;", "\"");
+        let xml = xml.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
         let xml = xml.replace("&#10;", "\n").replace("&#9;", "\t");
         xml.replace("&amp;", "&")
     };
     assert_eq!(decode(&content), XmlText::filter(text));
     assert_eq!(decode(&value), XmlText::filter(text));
     let again = XmlText::filter(text).into_owned();
-    assert_eq!(
-        XmlText::filter(&again),
-        again,
-        "filtering twice is filtering once"
-    );
+    assert_eq!(XmlText::filter(&again), again, "filtering twice is filtering once");
 }
 
 fn check_markdown(text: &str) {
@@ -96,34 +83,21 @@ fn check_markdown(text: &str) {
     if markdown.is_empty() {
         return;
     }
-    let inside = markdown
-        .strip_prefix("<code>")
-        .and_then(|rest| rest.strip_suffix("</code>"));
+    let inside = markdown.strip_prefix("<code>").and_then(|rest| rest.strip_suffix("</code>"));
     let inside = inside.unwrap().replace("&#64;<wbr>", "&#64;");
-    let live = [
-        '<', '>', '@', '`', '*', '[', ']', '|', '\\', '~', '$', ':', '\n', '\t', '^',
-    ];
+    let live = ['<', '>', '@', '`', '*', '[', ']', '|', '\\', '~', '$', ':', '\n', '\t', '^'];
     assert!(!inside.contains(live), "{inside:?}");
-    assert!(
-        !inside.chars().any(|c| is_unseen(c) || is_joiner(c)),
-        "{inside:?}"
-    );
+    assert!(!inside.chars().any(|c| is_unseen(c) || is_joiner(c)), "{inside:?}");
     assert!(!inside.to_lowercase().contains("www."), "{inside:?}");
     for (at, _) in inside.match_indices('&') {
         let end = inside[at..].find(';').unwrap();
         let number = inside[at..at + end].strip_prefix("&#").unwrap();
-        assert!(
-            number.bytes().all(|byte| byte.is_ascii_digit()),
-            "{inside:?}"
-        );
+        assert!(number.bytes().all(|byte| byte.is_ascii_digit()), "{inside:?}");
     }
     let bare = inside.replace("&#", "");
     assert!(!bare.contains('#'), "{inside:?}");
     for (at, _) in inside.match_indices('_') {
-        let (before, after) = (
-            inside[..at].chars().next_back(),
-            inside[at + 1..].chars().next(),
-        );
+        let (before, after) = (inside[..at].chars().next_back(), inside[at + 1..].chars().next());
         let in_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         assert!(in_word(before) && in_word(after), "{inside:?}");
     }
@@ -138,10 +112,7 @@ fn check_code(text: &str) {
     assert!(inside.is_empty() || inside.ends_with('\n'), "{block:?}");
     assert!(longest_run(inside, '`') < fence.len(), "{block:?}");
     let kept = |c| c == '\n' || c == '\t';
-    assert!(
-        !inside.chars().any(|c| is_unseen(c) && !kept(c)),
-        "{block:?}"
-    );
+    assert!(!inside.chars().any(|c| is_unseen(c) && !kept(c)), "{block:?}");
 }
 
 fn check_terminal(text: &str) {
@@ -162,19 +133,14 @@ fn check_tap(text: &str) {
     assert!(!unescaped.contains(['#', '\\']), "{line:?}");
     let value = YamlString(text).to_string();
     assert!(!value.chars().any(is_unseen), "{value:?}");
-    let inside = value[1..value.len() - 1]
-        .replace("\\\\", "")
-        .replace("\\\"", "");
+    let inside = value[1..value.len() - 1].replace("\\\\", "").replace("\\\"", "");
     assert!(!inside.contains('"'), "{value:?}");
     let block = YamlBlock(text).to_string();
     let mut lines = block.split('\n');
     assert!(matches!(lines.next(), Some("|2+" | "|2-")));
     for line in lines {
         let inside = line.strip_prefix("    ").unwrap();
-        assert!(
-            !inside.chars().any(|c| is_unseen(c) && c != '\t'),
-            "{block:?}"
-        );
+        assert!(!inside.chars().any(|c| is_unseen(c) && c != '\t'), "{block:?}");
     }
 }
 
@@ -218,14 +184,8 @@ proptest! {
 
 #[test]
 fn xml_keeps_tabs_and_what_follows_an_unterminated_sequence() {
-    assert_eq!(
-        XmlText("a\tb\r\nc\u{1b}]0;x\nAFTER").to_string(),
-        "a\tb\nc\nAFTER"
-    );
-    assert_eq!(
-        XmlText("\u{0}a\u{fffe}<b>&\"\u{85}").to_string(),
-        "a&lt;b&gt;&amp;&quot;"
-    );
+    assert_eq!(XmlText("a\tb\r\nc\u{1b}]0;x\nAFTER").to_string(), "a\tb\nc\nAFTER");
+    assert_eq!(XmlText("\u{0}a\u{fffe}<b>&\"\u{85}").to_string(), "a&lt;b&gt;&amp;&quot;");
     assert_eq!(XmlAttribute("a\tb\nc").to_string(), "a&#9;b&#10;c");
 }
 
@@ -235,10 +195,7 @@ fn markdown_reads_as_it_was() {
         Markdown("test_adds [a-b] (1.5)").to_string(),
         "<code>test_adds &#91;a-b&#93; (1.5)</code>"
     );
-    assert_eq!(
-        Markdown("_x_ @me").to_string(),
-        "<code>&#95;x&#95; &#64;<wbr>me</code>"
-    );
+    assert_eq!(Markdown("_x_ @me").to_string(), "<code>&#95;x&#95; &#64;<wbr>me</code>");
     assert_eq!(
         Markdown("https://www.x.test/#1").to_string(),
         "<code>https&#58;//www&#46;x.test/&#35;1</code>"
@@ -250,10 +207,7 @@ fn markdown_reads_as_it_was() {
 #[test]
 fn a_fence_outgrows_what_it_holds() {
     assert_eq!(MarkdownCode::new("x").to_string(), "```text\nx\n```");
-    assert_eq!(
-        MarkdownCode::diff("-a\n+````\n").to_string(),
-        "`````diff\n-a\n+````\n`````"
-    );
+    assert_eq!(MarkdownCode::diff("-a\n+````\n").to_string(), "`````diff\n-a\n+````\n`````");
     assert_eq!(MarkdownCode::new("").to_string(), "```text\n```");
 }
 
@@ -272,9 +226,6 @@ fn a_terminal_shows_what_it_does_not_obey() {
 #[test]
 fn tap_escapes_what_starts_a_directive() {
     assert_eq!(TapText("a # TODO\n\\b").to_string(), "a \\# TODO \\\\b");
-    assert_eq!(
-        YamlString("a\"\\\n\u{2028}\u{1f}é").to_string(),
-        "\"a\\\"\\\\\\n\\u2028\\u001Fé\""
-    );
+    assert_eq!(YamlString("a\"\\\n\u{2028}\u{1f}é").to_string(), "\"a\\\"\\\\\\n\\u2028\\u001Fé\"");
     assert_eq!(YamlBlock("  a\n...\n").to_string(), "|2+\n      a\n    ...");
 }

@@ -15,12 +15,7 @@ use crate::output::Report;
 impl<'a> Head<'a> {
     /// Everything about a run but its cases.
     pub fn of(report: &Report<'a>) -> Self {
-        let Report {
-            run,
-            judgement,
-            totals,
-            options: _,
-        } = *report;
+        let Report { run, judgement, totals, options: _ } = *report;
         Self {
             schema_version: VERSION,
             status: judgement.status(),
@@ -55,53 +50,22 @@ impl<'a> Head<'a> {
 
 impl<'a> Error<'a> {
     fn of(error: &'a RunError) -> Self {
-        let RunError {
-            kind,
-            message,
-            details,
-            scope,
-            source,
-        } = error;
-        Self {
-            kind: kind.name(),
-            message,
-            source,
-            scope,
-            details,
-        }
+        let RunError { kind, message, details, scope, source } = error;
+        Self { kind: kind.name(), message, source, scope, details }
     }
 }
 
 impl<'a> Note<'a> {
     fn of(note: &'a crate::model::Note) -> Self {
-        let crate::model::Note {
-            kind,
-            message,
-            source,
-        } = note;
-        Self {
-            kind: kind.name(),
-            message,
-            source,
-        }
+        let crate::model::Note { kind, message, source } = note;
+        Self { kind: kind.name(), message, source }
     }
 }
 
 impl<'a> ReportFile<'a> {
     fn of(source: &'a Source) -> Self {
-        let Source {
-            path,
-            format,
-            framework,
-            grade: _,
-            notes_left_out,
-        } = source;
-        Self {
-            path,
-            format,
-            framework,
-            notes_left_out: *notes_left_out,
-        }
+        let Source { path, format, framework, grade: _, notes_left_out } = source;
+        Self { path, format, framework, notes_left_out: *notes_left_out }
     }
 }
 
@@ -143,37 +107,19 @@ impl<'a> SuiteFacts<'a> {
 impl<'a> Test<'a> {
     /// One case.
     pub fn of(view: &CaseView<'a>) -> Self {
-        Self {
-            id: case_id(view),
-            ..Self::without_id(view)
-        }
+        Self { id: case_id(view), ..Self::without_id(view) }
     }
 
     /// One case, whose identity is written straight from the run.
     pub(super) fn without_id(view: &CaseView<'a>) -> Self {
-        let Case {
-            id,
-            line,
-            tags,
-            properties,
-            attachments,
-        } = view.case();
-        let CaseId {
-            package,
-            file,
-            suite,
-            name,
-            parameters,
-        } = id;
+        let Case { id, line, tags, properties, attachments } = view.case();
+        let CaseId { package, file, suite, name, parameters } = id;
         let mut attempts = view.attempts();
         let verdict = view.verdict();
         let (attempt, attempts) = if attempts.len() == 1 {
             (attempts.next().unwrap_or_default(), Vec::new())
         } else {
-            (
-                view.deciding_attempt(),
-                attempts.map(|attempt| AttemptFacts::of(&attempt)).collect(),
-            )
+            (view.deciding_attempt(), attempts.map(|attempt| AttemptFacts::of(&attempt)).collect())
         };
         let facts = AttemptFacts::of(&attempt);
         Self {
@@ -200,10 +146,7 @@ impl<'a> Test<'a> {
             started: facts.started,
             tags: Strings(tags),
             properties: Pairs(properties),
-            attachments: attachments
-                .iter()
-                .map(|(name, path)| Attachment { name, path })
-                .collect(),
+            attachments: attachments.iter().map(|(name, path)| Attachment { name, path }).collect(),
             attempts,
         }
     }
@@ -211,23 +154,11 @@ impl<'a> Test<'a> {
 
 /// Appends a case that just passed, which most do, without looking at what it does not have.
 pub(super) fn write_plain(view: &CaseView<'_>, duration: Duration, buffer: &mut Vec<u8>) {
-    let (
-        CaseId {
-            package,
-            file,
-            suite,
-            name,
-            parameters: _,
-        },
-        line,
-    ) = view.plain_id();
+    let (CaseId { package, file, suite, name, parameters: _ }, line) = view.plain_id();
     let mut object = Object::open(buffer);
     object.identity("\"id\":", view.identity().bits(), view.occurrence());
     object.string("\"name\":", name);
-    object.string(
-        "\"package\":",
-        if package.is_empty() { file } else { package },
-    );
+    object.string("\"package\":", if package.is_empty() { file } else { package });
     object.string("\"status\":", "pass");
     object.number("\"duration\":", duration.as_nanos() as u64);
     object.string("\"output\":", "");
@@ -326,24 +257,13 @@ fn case_id(view: &CaseView<'_>) -> String {
 
 impl<'a> AttemptFacts<'a> {
     fn of(attempt: &Attempt<'a>) -> Self {
-        let Attempt {
-            outcome,
-            duration,
-            started,
-            stdout,
-            stderr,
-        } = *attempt;
+        let Attempt { outcome, duration, started, stdout, stderr } = *attempt;
         let (status, kind, failure) = match outcome {
             Outcome::Passed => ("pass", "", Failure::default()),
             Outcome::Failed(failure) => ("fail", failure.kind.name(), failure),
-            Outcome::Skipped(skip) => (
-                "skip",
-                skip.kind.name(),
-                Failure {
-                    message: skip.reason,
-                    ..Failure::default()
-                },
-            ),
+            Outcome::Skipped(skip) => {
+                ("skip", skip.kind.name(), Failure { message: skip.reason, ..Failure::default() })
+            }
             Outcome::NotRun => ("skip", "not-run", Failure::default()),
         };
         let Failure {

@@ -43,9 +43,7 @@ impl OutputFormat for Json {
 /// The JSON Schema of the report.
 pub fn schema() -> schemars::Schema {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    settings
-        .into_generator()
-        .into_root_schema_for::<wire::Head<'static>>()
+    settings.into_generator().into_root_schema_for::<wire::Head<'static>>()
 }
 
 /// Cases rendered by one thread at a time.
@@ -97,9 +95,8 @@ fn render_in_parallel(
             .collect();
         let mut separator: &[u8] = b"\n";
         for (number, _) in (0..total).step_by(BLOCK).enumerate() {
-            let block = lanes[number % threads]
-                .recv()
-                .map_err(|_| io::Error::other("a thread died"))??;
+            let block =
+                lanes[number % threads].recv().map_err(|_| io::Error::other("a thread died"))??;
             if let Some(cases) = block.get(2..) {
                 out.write_all(separator)?;
                 out.write_all(cases)?;

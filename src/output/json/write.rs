@@ -15,10 +15,7 @@ impl<'b> Object<'b> {
     /// Opens an object.
     pub(super) fn open(buffer: &'b mut Vec<u8>) -> Self {
         buffer.push(b'{');
-        Self {
-            buffer,
-            first: true,
-        }
+        Self { buffer, first: true }
     }
 
     /// Closes it.
@@ -162,9 +159,7 @@ fn next_special(bytes: &[u8], from: usize) -> Option<usize> {
         at += 8;
     }
     let rest = bytes.get(at..)?;
-    rest.iter()
-        .position(|&byte| is_special(byte))
-        .map(|offset| at + offset)
+    rest.iter().position(|&byte| is_special(byte)).map(|offset| at + offset)
 }
 
 fn escape(buffer: &mut Vec<u8>, byte: u8) {

@@ -35,13 +35,7 @@ pub(super) type Shape = [bool; 6];
 
 /// The attributes in the order of the element: name, class, start, time, file, line.
 fn attributes<'a>(case: &Case<'a>, attempt: &Attempt<'a>) -> [Option<Cow<'a, str>>; 6] {
-    let CaseId {
-        package,
-        file,
-        suite,
-        name,
-        parameters,
-    } = case.id;
+    let CaseId { package, file, suite, name, parameters } = case.id;
     let name = if parameters.is_empty() {
         Cow::Borrowed(name)
     } else {
@@ -58,12 +52,8 @@ fn attributes<'a>(case: &Case<'a>, attempt: &Attempt<'a>) -> [Option<Cow<'a, str
     [
         Some(name),
         class,
-        attempt
-            .started
-            .map(|started| Cow::Owned(started.to_string())),
-        attempt
-            .duration
-            .map(|duration| Cow::Owned(seconds(duration))),
+        attempt.started.map(|started| Cow::Owned(started.to_string())),
+        attempt.duration.map(|duration| Cow::Owned(seconds(duration))),
         (!file.is_empty()).then_some(Cow::Borrowed(file)),
         case.line.map(|line| Cow::Owned(line.to_string())),
     ]
@@ -100,22 +90,13 @@ pub(super) fn element<'a>(view: &CaseView<'a>, texts: &mut Texts<'a>) -> TestCas
     let deciding = view.deciding_attempt();
     let at = attempts.iter().rposition(|attempt| *attempt == deciding);
     let (own, case) = (at.unwrap_or(0), view.case());
-    let mut writer = Writer {
-        texts,
-        properties: Vec::new(),
-        prefix: String::new(),
-    };
+    let mut writer = Writer { texts, properties: Vec::new(), prefix: String::new() };
     let mut element = TestCase::new("", TestCaseStatus::success());
     let [name, class, started, time, file, line] = attributes(&case, &attempts[own])
         .map(|value| value.map(|value| writer.texts.attribute(value)));
     element.name = name.unwrap_or_else(|| "".into());
     element.classname = class;
-    let extra = [
-        ("timestamp", started),
-        ("time", time),
-        ("file", file),
-        ("line", line),
-    ];
+    let extra = [("timestamp", started), ("time", time), ("file", file), ("line", line)];
     for (name, value) in extra {
         if let Some(value) = value {
             element.extra.insert(name.into(), value);
@@ -146,13 +127,7 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn case(&mut self, case: &Case<'a>) {
-        let Case {
-            id,
-            line: _,
-            tags,
-            properties,
-            attachments,
-        } = *case;
+        let Case { id, line: _, tags, properties, attachments } = *case;
         if !id.parameters.is_empty() {
             self.own("name", id.name);
             self.own("parameters", id.parameters);
@@ -193,13 +168,7 @@ impl<'a> Writer<'_, 'a> {
             Outcome::Failed(failure) => {
                 let rerun = self.failed(failure);
                 let mut status = TestCaseStatus::non_success(rerun.kind);
-                if let TestCaseStatus::NonSuccess {
-                    message,
-                    ty,
-                    description,
-                    ..
-                } = &mut status
-                {
+                if let TestCaseStatus::NonSuccess { message, ty, description, .. } = &mut status {
                     (*message, *ty, *description) = (rerun.message, rerun.ty, rerun.stack_trace);
                 }
                 status
@@ -232,11 +201,7 @@ impl<'a> Writer<'_, 'a> {
             }
         }
         self.prefix.clear();
-        status.set_rerun_kind(if is_flaky {
-            FlakyOrRerun::Flaky
-        } else {
-            FlakyOrRerun::Rerun
-        });
+        status.set_rerun_kind(if is_flaky { FlakyOrRerun::Flaky } else { FlakyOrRerun::Rerun });
         // Without a word, failures come before the pass that they make flaky, and after a failure.
         let usual = if is_flaky { attempts.len() - 1 } else { 0 };
         if own != usual || order.contains(&"other") {
@@ -245,13 +210,7 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn rerun(&mut self, attempt: &Attempt<'a>, failure: &Failure<'a>) -> TestRerun {
-        let Attempt {
-            outcome: _,
-            duration,
-            started,
-            stdout,
-            stderr,
-        } = *attempt;
+        let Attempt { outcome: _, duration, started, stdout, stderr } = *attempt;
         let mut rerun = self.failed(failure);
         rerun.time = duration;
         rerun.timestamp = started.and_then(|started| started.to_string().parse().ok());
@@ -280,11 +239,9 @@ impl<'a> Writer<'_, 'a> {
         };
         self.own("outcome", outcome);
         self.times(attempt);
-        for (fact, value) in [
-            ("reason", reason),
-            ("stdout", attempt.stdout),
-            ("stderr", attempt.stderr),
-        ] {
+        for (fact, value) in
+            [("reason", reason), ("stdout", attempt.stdout), ("stderr", attempt.stderr)]
+        {
             if !value.is_empty() {
                 self.own(fact, value);
             }
@@ -293,16 +250,8 @@ impl<'a> Writer<'_, 'a> {
 
     /// What went wrong in an attempt, as a rerun, and the rest as properties.
     fn failed(&mut self, failure: &Failure<'a>) -> TestRerun {
-        let Failure {
-            kind,
-            message,
-            type_name,
-            details,
-            stack_trace,
-            expected,
-            actual,
-            location,
-        } = *failure;
+        let Failure { kind, message, type_name, details, stack_trace, expected, actual, location } =
+            *failure;
         let is_native = matches!(kind, FailureKind::Failure | FailureKind::Error);
         let mut rerun = TestRerun::new(if kind == FailureKind::Failure {
             NonSuccessKind::Failure
@@ -322,11 +271,7 @@ impl<'a> Writer<'_, 'a> {
             self.own("kind", kind.name());
         }
         let told = details.contains(message) && message.len() <= MAX_MESSAGE;
-        let body = Body {
-            message: if told { "" } else { message },
-            details,
-            stack_trace,
-        };
+        let body = Body { message: if told { "" } else { message }, details, stack_trace };
         if let Some(places) = places(&body) {
             self.own("body", places);
         }

@@ -53,11 +53,7 @@ impl OutputFormat for Junit {
         for group in &groups {
             counts.add(group.counts);
         }
-        counts.add(Counts {
-            tests: outside.len(),
-            errors: outside.len(),
-            ..Counts::default()
-        });
+        counts.add(Counts { tests: outside.len(), errors: outside.len(), ..Counts::default() });
         let root = root(report, counts)?;
         out.write_all(&root.before)?;
         let mut templates = Templates::default();
@@ -89,12 +85,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, other: Self) {
-        let Self {
-            tests,
-            failures,
-            errors,
-            skipped,
-        } = other;
+        let Self { tests, failures, errors, skipped } = other;
         self.tests += tests;
         self.failures += failures;
         self.errors += errors;
@@ -118,12 +109,7 @@ fn groups<'a>(report: &Report<'a>) -> Vec<Group<'a>> {
     let mut index = HashMap::new();
     for (key, source, suite) in report.run.keyed_suites() {
         index.insert(key, groups.len());
-        groups.push(Group {
-            source,
-            suite,
-            cases: Vec::new(),
-            counts: Counts::default(),
-        });
+        groups.push(Group { source, suite, cases: Vec::new(), counts: Counts::default() });
     }
     for view in report.run.cases() {
         if let Some(&at) = index.get(&view.suite_key()) {
@@ -139,18 +125,10 @@ fn groups<'a>(report: &Report<'a>) -> Vec<Group<'a>> {
 /// The root element, around everything else.
 fn root(report: &Report<'_>, counts: Counts) -> Result<Markup, RenderError> {
     let mut root = quick_junit::Report::new("testexec");
-    let Counts {
-        tests,
-        failures,
-        errors,
-        skipped,
-    } = counts;
+    let Counts { tests, failures, errors, skipped } = counts;
     (root.tests, root.failures) = (tests, failures);
     (root.errors, root.skipped) = (errors, skipped);
-    root.timestamp = report
-        .run
-        .started
-        .and_then(|at| at.to_string().parse().ok());
+    root.timestamp = report.run.started.and_then(|at| at.to_string().parse().ok());
     root.time = Some(Duration::from_nanos(super::run_duration(report.run)));
     texts::around_suites(&mut root)
 }
@@ -216,12 +194,7 @@ impl Group<'_> {
             stderr,
         } = self.suite;
         let mut element = TestSuite::new(texts.attribute(self.name()));
-        let Counts {
-            tests,
-            failures,
-            errors,
-            skipped,
-        } = self.counts;
+        let Counts { tests, failures, errors, skipped } = self.counts;
         (element.tests, element.failures) = (tests, failures);
         (element.errors, element.skipped) = (errors, skipped);
         if let Some(started) = started {
@@ -252,12 +225,7 @@ impl Group<'_> {
 
     /// What readers other than ours know the suite by.
     fn name(&self) -> String {
-        let Suite {
-            package,
-            file,
-            lineage,
-            ..
-        } = self.suite;
+        let Suite { package, file, lineage, .. } = self.suite;
         let names = [lineage.join(" > "), package.to_owned(), file.to_owned()];
         let name = names.into_iter().find(|name| !name.is_empty());
         name.unwrap_or_else(|| "tests".to_owned())

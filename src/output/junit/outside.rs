@@ -42,13 +42,7 @@ pub(super) fn write(
 }
 
 fn element<'a>(outside: &'a Outside<'_>, texts: &mut Texts<'a>) -> TestCase {
-    let Outside {
-        cause,
-        message: text,
-        details,
-        scope,
-        source,
-    } = outside;
+    let Outside { cause, message: text, details, scope, source } = outside;
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(message(texts, text));
     status.set_type(match cause {
@@ -58,11 +52,7 @@ fn element<'a>(outside: &'a Outside<'_>, texts: &mut Texts<'a>) -> TestCase {
     });
     let mut element = TestCase::new(texts.attribute(outside.name()), status);
     element.set_classname("testexec");
-    let body = Body {
-        message: text,
-        details,
-        stack_trace: "",
-    };
+    let body = Body { message: text, details, stack_trace: "" };
     if let Some(places) = places(&body) {
         element.add_property(own(texts, "body", places));
     }

@@ -123,11 +123,7 @@ impl Body<'_> {
     }
 
     fn parts(&self) -> [&str; 3] {
-        let Self {
-            message,
-            details,
-            stack_trace,
-        } = *self;
+        let Self { message, details, stack_trace } = *self;
         [message, details, stack_trace]
     }
 
