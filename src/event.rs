@@ -8,6 +8,7 @@ use crate::model::{Attempt, Case, Note, RunError, Suite, Timestamp};
 
 /// Something a reader came upon.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "events are passed by reference and never kept")]
 pub enum Event<'a> {
     /// What the report says of the tool that made it. Comes before any case.
     Tool(Tool<'a>),

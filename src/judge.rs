@@ -78,7 +78,7 @@ pub fn judge(run: &TestRun, policy: &Policy) -> Judgement {
 /// The same, for a run that was counted already.
 pub fn judge_counted(run: &TestRun, totals: &Totals, policy: &Policy) -> Judgement {
     let errors: Vec<RunErrorKind> = run.errors().map(|error| error.kind).collect();
-    decide(totals, &errors, run.ending, policy)
+    decide(totals, &errors, run.ending, *policy)
 }
 
 /// The rules, worst first, on nothing but facts.
@@ -86,7 +86,7 @@ fn decide(
     totals: &Totals,
     errors: &[RunErrorKind],
     ending: Option<Ending>,
-    policy: &Policy,
+    policy: Policy,
 ) -> Judgement {
     match ending {
         Some(Ending::Interrupted(signal)) => return Judgement::Interrupted(signal),
@@ -164,7 +164,7 @@ mod tests {
             (totals(0, 0, 0), &[], Some(Ending::Interrupted(15)), Interrupted(15)),
         ];
         for (totals, errors, ending, expected) in table {
-            let decided = decide(totals, errors, *ending, &Policy::default());
+            let decided = decide(totals, errors, *ending, Policy::default());
             assert_eq!(decided, *expected, "{totals:?} {errors:?} {ending:?}");
         }
     }
@@ -172,21 +172,21 @@ mod tests {
     #[test]
     fn flaky_costs_what_the_policy_says() {
         let flaky = Totals { flaky: 1, ..totals(3, 0, 0) };
-        assert_eq!(decide(&flaky, &[], None, &Policy::default()), Judgement::Passed);
+        assert_eq!(decide(&flaky, &[], None, Policy::default()), Judgement::Passed);
         let strict = Policy { flaky: Flaky::Fail, ..Policy::default() };
-        assert_eq!(decide(&flaky, &[], None, &strict), Judgement::Failed);
+        assert_eq!(decide(&flaky, &[], None, strict), Judgement::Failed);
     }
 
     #[test]
     fn no_tests_pass_only_when_allowed() {
         let lenient = Policy { allow_no_tests: true, ..Policy::default() };
-        assert_eq!(decide(&totals(0, 0, 0), &[], None, &lenient), Judgement::Passed);
+        assert_eq!(decide(&totals(0, 0, 0), &[], None, lenient), Judgement::Passed);
     }
 
     #[test]
     fn a_case_that_never_ran_is_not_green() {
         let short = Totals { not_run: 2, ..totals(3, 0, 2) };
-        assert_eq!(decide(&short, &[], None, &Policy::default()), Judgement::Broken);
+        assert_eq!(decide(&short, &[], None, Policy::default()), Judgement::Broken);
     }
 
     #[test]

@@ -196,7 +196,8 @@ fn clean_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() {
         return Cow::Borrowed(UNNAMED);
     }
-    if !name.bytes().fold(false, |any, byte| any | (byte < b' ') | (byte == 0x7f)) {
+    // Without an early way out it is vectorised.
+    if name.bytes().filter(u8::is_ascii_control).count() == 0 {
         return Cow::Borrowed(name);
     }
     Cow::Owned(crate::text::strip_controls(name))

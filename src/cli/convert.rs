@@ -67,7 +67,11 @@ fn nothing_left() -> Error {
 fn read(args: &ConvertArgs, found: &[Found]) -> TestRun {
     let progress = Progress::default();
     let read_options = ReadOptions {
-        from: args.from.as_deref().and_then(crate::input::format).map(|format| format.name()),
+        from: args
+            .from
+            .as_deref()
+            .and_then(crate::input::format)
+            .map(crate::input::InputFormat::name),
         root: root(args),
         duplicates: match args.duplicates {
             DuplicatesArg::Separate => Duplicates::Separate,

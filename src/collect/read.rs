@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use flate2::read::MultiGzDecoder;
 
@@ -78,15 +79,22 @@ pub fn read_all(found: &[Found], options: &ReadOptions, progress: &Progress) -> 
 struct Recorded {
     batch: Batch,
     started: Option<Timestamp>,
+    duration: Option<Duration>,
     missing: u64,
 }
 
 fn assemble(recorded: Vec<Recorded>, duplicates: Duplicates) -> TestRun {
     let started = recorded.iter().filter_map(|recorded| recorded.started).min();
+    let duration = match recorded.as_slice() {
+        [one] if one.batch.sources.len() == 1 => one.duration,
+        _ => None,
+    };
     let missing = recorded.iter().map(|recorded| recorded.missing).fold(0, u64::saturating_add);
     let batches = recorded.into_iter().map(|recorded| recorded.batch).collect();
     let mut run = TestRun::new(batches, duplicates);
     run.started = started;
+    // What several reports took together is not known: they may have run at the same time.
+    run.duration = duration;
     run.missing = missing;
     run
 }
@@ -111,8 +119,8 @@ fn read_share(
         recorder.end_report();
         progress.reports.fetch_add(1, Ordering::Relaxed);
     }
-    let (started, missing) = (recorder.started, recorder.missing);
-    Recorded { batch: recorder.into_batch(), started, missing }
+    let Recorder { started, duration, missing, .. } = recorder;
+    Recorded { batch: recorder.into_batch(), started, duration, missing }
 }
 
 fn read_one(

@@ -36,8 +36,8 @@ impl Decoder {
     /// The decoder for a report that begins with `head`.
     pub(super) fn for_head(head: &[u8], sink: &mut dyn Sink) -> Self {
         let encoding = match head {
-            [0xff, 0xfe, ..] | [b'<', 0, ..] | [b'{', 0, ..] => Encoding::Utf16 { big: false },
-            [0xfe, 0xff, ..] | [0, b'<', ..] | [0, b'{', ..] => Encoding::Utf16 { big: true },
+            [0xff, 0xfe, ..] | [b'<' | b'{', 0, ..] => Encoding::Utf16 { big: false },
+            [0xfe, 0xff, ..] | [0, b'<' | b'{', ..] => Encoding::Utf16 { big: true },
             _ => declared_encoding(head, sink),
         };
         Self::new(encoding)

@@ -11,8 +11,8 @@ use super::json_lines::{JsonLines, read_line};
 use super::{Head, InputFormat, NO_END, Parser, failure, number};
 use crate::event::{Event, Sink};
 use crate::model::{
-    Attempt, Case, CaseId, Failure, FailureKind, List, Outcome, Pairs, RunError, RunErrorKind,
-    Skip, SkipKind, Timestamp,
+    Attempt, Case, CaseId, Failure, FailureKind, List, Note, NoteKind, Outcome, Pairs, RunError,
+    RunErrorKind, Skip, SkipKind, Timestamp,
 };
 
 /// Meson's test log.
@@ -51,13 +51,11 @@ impl Parser for MesonParser {
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
-        let (kind, message) = if self.lines.finish(sink, line) {
+        if self.lines.finish(sink, line) {
             let message = "the log stops in the middle of a line: the report is truncated";
-            (RunErrorKind::Report, message)
-        } else {
-            (RunErrorKind::Unended, NO_END)
-        };
-        sink.error(RunError::new(kind, message));
+            return sink.error(RunError::new(RunErrorKind::Report, message));
+        }
+        sink.note(Note::new(NoteKind::Unended, NO_END));
     }
 }
 

@@ -101,7 +101,7 @@ pub const FORMATS: &[&dyn InputFormat] = &[
 /// What a report of a format without an end mark is said to lack.
 ///
 /// Every such report looks whole wherever it stops. Who knows otherwise that nothing is missing, since it
-/// saw the process end, may pass over the run error with this message.
+/// saw the process end, may pass over it.
 pub const NO_END: &str = "the format does not mark the end: whether this is all cannot be known";
 
 /// A format of report.
@@ -180,7 +180,7 @@ impl Reader {
                 }
             }
             State::Reading { decoder, parser, .. } => {
-                parser.feed(decoder.decode(bytes, sink), sink)
+                parser.feed(decoder.decode(bytes, sink), sink);
             }
             State::Unknown(_) => {}
         }

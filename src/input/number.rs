@@ -29,6 +29,7 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
 /// A duration of so many seconds, if that makes sense.
 pub(super) fn from_float(seconds: f64) -> Option<Duration> {
     let sensible = seconds.is_finite() && (0.0..9e9).contains(&seconds);
+    #[expect(clippy::cast_sign_loss, reason = "it was just checked not to be negative")]
     sensible.then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 

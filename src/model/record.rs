@@ -212,7 +212,7 @@ impl Batch {
         let stdout = extra.string(Field::Stdout).unwrap_or_default();
         let stderr = extra.string(Field::Stderr).unwrap_or_default();
         Attempt {
-            outcome: self.outcome(record.outcome, &mut extra),
+            outcome: Self::outcome(record.outcome, &mut extra),
             duration: (record.duration != u64::MAX).then(|| Duration::from_nanos(record.duration)),
             started,
             stdout,
@@ -275,7 +275,7 @@ impl Batch {
         }
     }
 
-    fn outcome<'a>(&'a self, code: u8, extra: &mut Extra<'a>) -> Outcome<'a> {
+    fn outcome<'a>(code: u8, extra: &mut Extra<'a>) -> Outcome<'a> {
         match code {
             0 => return Outcome::Passed,
             1 => return Outcome::NotRun,

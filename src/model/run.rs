@@ -130,8 +130,6 @@ pub enum RunErrorKind {
     Timeout,
     /// Two sources say opposite things.
     Contradiction,
-    /// A report whose format does not mark its end: whether it is whole cannot be known.
-    Unended,
     /// A report is truncated, empty, unreadable or no test report at all.
     Report,
     /// testexec itself did something wrong.
@@ -140,7 +138,7 @@ pub enum RunErrorKind {
 
 impl RunErrorKind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Build,
         Self::Load,
         Self::Setup,
@@ -148,7 +146,6 @@ impl RunErrorKind {
         Self::Crash,
         Self::Timeout,
         Self::Contradiction,
-        Self::Unended,
         Self::Report,
         Self::Internal,
     ];
@@ -163,7 +160,6 @@ impl RunErrorKind {
             Self::Crash => "crash",
             Self::Timeout => "timeout",
             Self::Contradiction => "contradiction",
-            Self::Unended => "unended",
             Self::Report => "report",
             Self::Internal => "internal",
         }
@@ -217,6 +213,8 @@ pub enum NoteKind {
     Limit,
     /// A file that holds no test results and was passed over.
     Ignored,
+    /// The format does not mark its end: whether the report is whole cannot be known.
+    Unended,
     /// Something the framework said that belongs to no case.
     Message,
 }
@@ -233,6 +231,7 @@ impl NoteKind {
             Self::Noise => "noise",
             Self::Limit => "limit",
             Self::Ignored => "ignored",
+            Self::Unended => "unended",
             Self::Message => "message",
         }
     }
@@ -248,6 +247,7 @@ impl NoteKind {
             Self::Noise,
             Self::Limit,
             Self::Ignored,
+            Self::Unended,
             Self::Message,
         ]
         .into_iter()
@@ -392,14 +392,19 @@ impl TestRun {
                 }
             }
         }
-        if !self.occurrences.is_empty() {
-            let message = format!(
-                "{} results share the name of an earlier one and stay cases of their own (#2, #3, …); \
-                 --duplicates=retries reads them as attempts",
-                self.occurrences.len()
-            );
-            self.add_note(Note::new(NoteKind::Duplicate, message));
-        }
+        // A report that testexec wrote says so already.
+        let is_known = self.notes().any(|note| note.kind == NoteKind::Duplicate);
+        let Some(&(batch, index)) = self.occurrences.keys().min().filter(|_| !is_known) else {
+            return;
+        };
+        let view = CaseView { run: self, batch: &self.batches[batch as usize], at: (batch, index) };
+        let source = view.source().path.clone();
+        let message = format!(
+            "{} results share the name of an earlier one and stay cases of their own (#2, #3, …); \
+             --duplicates=retries reads them as attempts",
+            self.occurrences.len()
+        );
+        self.add_note(Note { kind: NoteKind::Duplicate, message, source });
     }
 
     /// The identities that more than one record has, and a few that just look alike.
@@ -484,7 +489,8 @@ impl<'a> CaseView<'a> {
     pub fn attempts(&self) -> impl ExactSizeIterator<Item = Attempt<'a>> + use<'a> {
         let (run, own) = (self.run, self.at);
         let further = self.merged();
-        (0..further.len() + 1).map(move |number| {
+        let count = further.len() + 1;
+        (0..count).map(move |number| {
             let (batch, index) = if number == 0 { own } else { further[number - 1] };
             run.batches[batch as usize].attempt(index as usize)
         })

@@ -133,7 +133,6 @@ pub(super) fn error_words(kind: RunErrorKind) -> &'static str {
         RunErrorKind::Crash => "crashed",
         RunErrorKind::Timeout => "timed out",
         RunErrorKind::Contradiction => "contradiction",
-        RunErrorKind::Unended => "end not known",
         RunErrorKind::Report => "report not readable",
         RunErrorKind::Internal => "testexec itself failed",
     }

@@ -128,3 +128,10 @@ pub(crate) fn render(format: &str, run: &TestRun) -> Vec<u8> {
     format.render(&report, &mut bytes).unwrap();
     bytes
 }
+
+/// So many JUnit cases, each with a name of its own.
+pub(crate) fn many_cases(count: u32) -> String {
+    (0..count).fold(String::new(), |all, number| {
+        all + "<testcase name=\"n" + &number.to_string() + "\"/>"
+    })
+}

@@ -260,8 +260,7 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
 #[test]
 fn a_reader_that_stops_early_does_not_hurt() {
     let place = Place::new(&[]);
-    let many: String =
-        (0..20_000).map(|number| format!("<testcase name=\"n{number}\"/>")).collect();
+    let many = crate::common::many_cases(20_000);
     place.write("a.xml", format!("<testsuite>{many}</testsuite>").as_bytes());
     let mut child = place
         .command(&["convert", "a.xml", "-r", "json"])

@@ -44,8 +44,7 @@ fn cases_are_written_as_serde_writes_them() {
 
 #[test]
 fn several_threads_write_what_one_writes() {
-    let cases: String =
-        (0..30_000).map(|number| format!("<testcase name=\"n{number}\"/>")).collect();
+    let cases = crate::common::many_cases(30_000);
     let run = read(format!("<testsuite>{cases}</testsuite>").as_bytes());
     let one = render(&run, 1);
     assert_eq!(

@@ -60,6 +60,7 @@ impl Parser for JunitParser {
 
     fn finish(&mut self, sink: &mut dyn Sink) {
         self.xml.finish(&mut self.state, sink);
+        self.state.suites.finish(sink);
     }
 }
 

@@ -441,7 +441,11 @@ impl State {
             return sink.error(RunError::new(RunErrorKind::Report, message));
         }
         if !self.summaries.is_end || self.summaries.open.is_some() || self.files_left > 0 {
-            sink.error(RunError::new(RunErrorKind::Report, NO_END));
+            // Without a single result, the cut-off summary was all there is.
+            if self.shown == 0 {
+                return sink.error(RunError::new(RunErrorKind::Report, NO_END));
+            }
+            sink.note(Note::new(NoteKind::Unended, NO_END));
         }
         if let Some(last) = self.summaries.last
             && self.summaries.seen == 1

@@ -19,19 +19,14 @@ pub(in crate::input) fn unescape<'a>(text: &'a str, sink: &mut dyn Sink) -> Cow<
         let window = rest.floor_char_boundary(12);
         let replaced = memchr(b';', &rest.as_bytes()[..window])
             .and_then(|end| entity(&rest[1..end], sink).map(|character| (character, end)));
-        match replaced {
-            Some((character, end)) => {
-                decoded.push(character);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                sink.note(Note::new(
-                    NoteKind::Syntax,
-                    "an `&` that starts no known entity is read as text",
-                ));
-                decoded.push('&');
-                rest = &rest[1..];
-            }
+        if let Some((character, end)) = replaced {
+            decoded.push(character);
+            rest = &rest[end + 1..];
+        } else {
+            let message = "an `&` that starts no known entity is read as text";
+            sink.note(Note::new(NoteKind::Syntax, message));
+            decoded.push('&');
+            rest = &rest[1..];
         }
         let next = memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
         decoded.push_str(&rest[..next]);

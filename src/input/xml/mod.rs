@@ -65,6 +65,7 @@ pub(super) struct Xml {
 
 /// What was noted already; one note per report says enough.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a note of its own")]
 struct Noted {
     control: bool,
     before: bool,
@@ -181,7 +182,7 @@ impl Xml {
             return Some(end);
         }
         match bytes.get(1) {
-            None if last => self.literal(handler, sink),
+            None if last => Some(self.literal(handler, sink)),
             None => None,
             Some(b'!') => self.declaration(rest, last, handler, sink),
             Some(b'?') => {
@@ -193,7 +194,7 @@ impl Xml {
                 self.end_tag(rest, handler, sink)
             }
             Some(&byte) if starts_name(byte) => self.start_tag(rest, handler, sink),
-            Some(_) => self.literal(handler, sink),
+            Some(_) => Some(self.literal(handler, sink)),
         }
     }
 
@@ -219,7 +220,7 @@ impl Xml {
         if rest.len() < 9 && !last {
             return None;
         }
-        self.literal(handler, sink)
+        Some(self.literal(handler, sink))
     }
 
     fn cdata(&mut self, rest: &str, last: bool, handler: &mut dyn Handler) -> Option<usize> {
@@ -281,7 +282,7 @@ impl Xml {
         let Some(scanned) = scanned else {
             self.attributes = attributes;
             if rest.len() > MAX_TAG {
-                return self.literal(handler, sink);
+                return Some(self.literal(handler, sink));
             }
             self.searched = rest.len();
             return None;
@@ -398,13 +399,13 @@ impl Xml {
     }
 
     /// A `<` that starts no tag.
-    fn literal(&mut self, handler: &mut dyn Handler, sink: &mut dyn Sink) -> Option<usize> {
+    fn literal(&mut self, handler: &mut dyn Handler, sink: &mut dyn Sink) -> usize {
         if !self.noted.literal {
             self.noted.literal = true;
             sink.note(Note::new(NoteKind::Syntax, "a `<` that starts no tag is read as text"));
         }
         self.text("<", handler, sink);
-        Some(1)
+        1
     }
 
     fn mismatch(&mut self, sink: &mut dyn Sink) {

@@ -81,18 +81,15 @@ pub(super) fn scan_tag(rest: &str, attributes: &mut Vec<Attribute>) -> Option<Sc
         let equals = until(key_end, |byte| !byte.is_ascii_whitespace())?;
         let (start, end, next) = if bytes[equals] == b'=' {
             let value = until(equals + 1, |byte| !byte.is_ascii_whitespace())?;
-            match bytes[value] {
-                quote @ (b'"' | b'\'') => {
-                    let end = value + 1 + memchr(quote, &bytes[value + 1..])?;
-                    (value + 1, end, end + 1)
-                }
-                _ => {
-                    odd = true;
-                    let end = until(value, |byte| byte == b'>' || byte.is_ascii_whitespace())?;
-                    let bare =
-                        bytes[value..end].strip_suffix(b"/").map_or(end, |bare| value + bare.len());
-                    (value, if bytes[end] == b'>' { bare } else { end }, end)
-                }
+            if let quote @ (b'"' | b'\'') = bytes[value] {
+                let end = value + 1 + memchr(quote, &bytes[value + 1..])?;
+                (value + 1, end, end + 1)
+            } else {
+                odd = true;
+                let end = until(value, |byte| byte == b'>' || byte.is_ascii_whitespace())?;
+                let bare =
+                    bytes[value..end].strip_suffix(b"/").map_or(end, |bare| value + bare.len());
+                (value, if bytes[end] == b'>' { bare } else { end }, end)
             }
         } else {
             odd = true;

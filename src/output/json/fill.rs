@@ -225,23 +225,13 @@ impl Test<'_> {
         object.list("\"suite\":", suite.0.iter());
         object.filled("\"parameters\":", parameters);
         object.filled("\"file\":", file);
-        if let Some(line) = line {
-            object.number("\"line\":", u64::from(*line));
-        }
-        if let Some(location) = location {
-            object.value("\"location\":", location)?;
-        }
+        object.unless(line.is_none(), "\"line\":", line)?;
+        object.unless(location.is_none(), "\"location\":", location)?;
         object.optional("\"started\":", started.as_deref());
         object.list("\"tags\":", tags.0.iter());
-        if !properties.is_empty() {
-            object.value("\"properties\":", properties)?;
-        }
-        if !attachments.is_empty() {
-            object.value("\"attachments\":", attachments)?;
-        }
-        if !attempts.is_empty() {
-            object.value("\"attempts\":", attempts)?;
-        }
+        object.unless(properties.is_empty(), "\"properties\":", properties)?;
+        object.unless(attachments.is_empty(), "\"attachments\":", attachments)?;
+        object.unless(attempts.is_empty(), "\"attempts\":", attempts)?;
         object.close();
         Ok(())
     }

@@ -52,6 +52,7 @@ pub struct Head<'a> {
     /// The cases. Written one by one after everything else.
     #[serde(skip)]
     #[schemars(with = "Vec<Test<'static>>", required)]
+    #[expect(dead_code, reason = "stands for the cases in the schema")]
     pub(super) tests: (),
 }
 

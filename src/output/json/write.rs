@@ -76,12 +76,16 @@ impl<'b> Object<'b> {
         self.buffer.push(b']');
     }
 
-    /// Anything else that serde can write.
-    pub(super) fn value(
+    /// Anything else that serde can write, unless it is empty.
+    pub(super) fn unless(
         &mut self,
+        is_empty: bool,
         key: &'static str,
         value: &impl serde::Serialize,
     ) -> serde_json::Result<()> {
+        if is_empty {
+            return Ok(());
+        }
         self.key(key);
         serde_json::to_writer(&mut *self.buffer, value)
     }
