@@ -11,7 +11,7 @@ mod own;
 mod suite;
 
 use super::capped::Capped;
-use super::xml::{Handler, Tag, Xml, unescape};
+use super::xml::{Handler, Tag, Xml};
 use super::{Head, InputFormat, Parser};
 use crate::event::{Event, Sink, Tool};
 use crate::model::{Note, NoteKind, RunError, RunErrorKind};
@@ -155,7 +155,7 @@ impl State {
         self.collecting = Collecting::Nothing;
         self.text.clear();
         for (key, value) in tag.attributes() {
-            self.case.attribute(key, &unescape(value, sink));
+            self.case.attribute(key, &tag.decode(value, sink));
         }
         if self.case.odd_time && !self.noted_time {
             self.noted_time = true;
@@ -187,7 +187,7 @@ impl State {
     fn open_found(&mut self, kind: FoundKind, tag: &Tag<'_>, sink: &mut dyn Sink) {
         let mut found = Found::new(kind, tag.name);
         for (key, value) in tag.attributes() {
-            found.attribute(key, &unescape(value, sink));
+            found.attribute(key, &tag.decode(value, sink));
         }
         self.found = Some(found);
         self.collect(Collecting::Body);

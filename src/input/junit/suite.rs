@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{own, tool_event};
 use crate::event::{Event, Sink, Tool};
 use crate::input::number;
-use crate::input::xml::{Tag, unescape};
+use crate::input::xml::Tag;
 use crate::model::{List, Note, NoteKind, Pairs, RunError, RunErrorKind, Suite, Timestamp};
 
 /// The suites that are open, outermost first.
@@ -130,7 +130,7 @@ impl Suites {
         let mut suite = Open { depth_of_names: self.lineage.len(), ..Open::default() };
         let mut name = String::new();
         for (key, value) in tag.attributes() {
-            let value = unescape(value, sink);
+            let value = tag.decode(value, sink);
             match key {
                 "name" => name = value.into_owned(),
                 "file" | "filepath" => suite.file = value.into_owned(),

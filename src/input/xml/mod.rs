@@ -297,7 +297,9 @@ impl Xml {
         let empty = inside.ends_with('/');
         let name_end = inside.bytes().position(|b| b.is_ascii_whitespace() || b == b'/');
         let name = local_name(&inside[..name_end.unwrap_or(inside.len())]);
-        let tag = Tag { name, raw: &rest[..=end], attributes: &attributes };
+        let raw = &rest[..=end];
+        let has_entity = memchr(b'&', raw.as_bytes()).is_some();
+        let tag = Tag { name, raw, attributes: &attributes, has_entity };
         self.push(&tag, handler, sink);
         if empty {
             self.pop(true, handler, sink);

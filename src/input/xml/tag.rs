@@ -15,6 +15,8 @@ pub(in crate::input) struct Tag<'a> {
     /// The tag as it stands in the report.
     pub(in crate::input) raw: &'a str,
     pub(super) attributes: &'a [Attribute],
+    /// Whether there is an `&` anywhere in it.
+    pub(super) has_entity: bool,
 }
 
 /// Where an attribute's key and value stand in its tag.
@@ -32,6 +34,11 @@ impl<'a> Tag<'a> {
         let raw = self.raw;
         let piece = move |(start, end): (u32, u32)| &raw[start as usize..end as usize];
         self.attributes.iter().map(move |attribute| (piece(attribute.key), piece(attribute.value)))
+    }
+
+    /// A value of this tag, decoded.
+    pub(in crate::input) fn decode(&self, value: &'a str, sink: &mut dyn Sink) -> Cow<'a, str> {
+        if self.has_entity { unescape(value, sink) } else { Cow::Borrowed(value) }
     }
 
     /// The decoded value of the first attribute called `name`.

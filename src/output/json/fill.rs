@@ -152,24 +152,51 @@ impl<'a> Test<'a> {
     }
 }
 
-/// Appends a case that just passed, which most do, without looking at what it does not have.
-pub(super) fn write_plain(view: &CaseView<'_>, duration: Duration, buffer: &mut Vec<u8>) {
-    let (CaseId { package, file, suite, name, parameters: _ }, line) = view.plain_id();
-    let mut object = Object::open(buffer);
-    object.identity("\"id\":", view.identity().bits(), view.occurrence());
-    object.string("\"name\":", name);
-    object.string("\"package\":", if package.is_empty() { file } else { package });
-    object.string("\"status\":", "pass");
-    object.number("\"duration\":", duration.as_nanos() as u64);
-    object.string("\"output\":", "");
-    object.string("\"error\":", "");
-    object.string("\"stack_trace\":", "");
-    object.list("\"suite\":", suite.iter());
-    object.filled("\"file\":", file);
-    if let Some(line) = line {
-        object.number("\"line\":", u64::from(line));
+/// Writes cases that just passed, which most do, without looking at what they do not have.
+///
+/// What the cases of a suite share is put into JSON once for all of them.
+#[derive(Default)]
+pub(super) struct PlainWriter {
+    suite: Option<(u32, u32)>,
+    /// From the package up to the duration.
+    before: Vec<u8>,
+    /// From the output up to the line.
+    after: Vec<u8>,
+}
+
+impl PlainWriter {
+    /// Appends a case, exactly as serde would write it.
+    pub(super) fn write(&mut self, view: &CaseView<'_>, duration: Duration, buffer: &mut Vec<u8>) {
+        let (id, line) = view.plain_id();
+        if self.suite != Some(view.suite_key()) {
+            self.suite = Some(view.suite_key());
+            self.prepare(&id);
+        }
+        let mut object = Object::open(buffer);
+        object.identity("\"id\":", view.identity().bits(), view.occurrence());
+        object.string("\"name\":", id.name);
+        object.raw(&self.before);
+        object.digits(duration.as_nanos() as u64);
+        object.raw(&self.after);
+        if let Some(line) = line {
+            object.number("\"line\":", u64::from(line));
+        }
+        object.close();
     }
-    object.close();
+
+    fn prepare(&mut self, id: &CaseId<'_>) {
+        let CaseId { package, file, suite, name: _, parameters: _ } = *id;
+        self.before.clear();
+        let mut object = Object::resume(&mut self.before);
+        object.string("\"package\":", if package.is_empty() { file } else { package });
+        object.string("\"status\":", "pass");
+        object.raw(b",\"duration\":");
+        self.after.clear();
+        let mut object = Object::resume(&mut self.after);
+        object.raw(b",\"output\":\"\",\"error\":\"\",\"stack_trace\":\"\"");
+        object.list("\"suite\":", suite.iter());
+        object.filled("\"file\":", file);
+    }
 }
 
 impl Test<'_> {

@@ -12,6 +12,7 @@ use std::sync::mpsc;
 
 use super::{OutputFormat, RenderError, Report};
 use crate::model::CaseView;
+use fill::PlainWriter;
 
 /// JSON in testexec's own schema.
 pub(super) struct Json;
@@ -51,8 +52,9 @@ const BLOCK: usize = 4096;
 
 fn render_cases(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let mut buffer = Vec::with_capacity(64 << 10);
+    let mut plain = PlainWriter::default();
     for (index, case) in report.run.cases().enumerate() {
-        render_case(&case, index == 0, &mut buffer)?;
+        render_case(&case, index == 0, &mut plain, &mut buffer)?;
         if buffer.len() > 60 << 10 {
             out.write_all(&buffer)?;
             buffer.clear();
@@ -62,10 +64,15 @@ fn render_cases(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderEr
     Ok(())
 }
 
-fn render_case(case: &CaseView<'_>, first: bool, buffer: &mut Vec<u8>) -> Result<(), RenderError> {
+fn render_case(
+    case: &CaseView<'_>,
+    first: bool,
+    plain: &mut PlainWriter,
+    buffer: &mut Vec<u8>,
+) -> Result<(), RenderError> {
     buffer.extend_from_slice(if first { b"\n" } else { b",\n" });
     match case.plain_pass() {
-        Some(duration) => fill::write_plain(case, duration, buffer),
+        Some(duration) => plain.write(case, duration, buffer),
         None => wire::Test::without_id(case).write(case, buffer)?,
     }
     Ok(())
@@ -110,8 +117,9 @@ fn render_in_parallel(
 /// The cases of one block, each with `,\n` before it.
 fn render_block(report: &Report<'_>, start: usize) -> Result<Vec<u8>, RenderError> {
     let mut buffer = Vec::with_capacity(BLOCK * 256);
+    let mut plain = PlainWriter::default();
     for case in report.run.cases_in(start..start + BLOCK) {
-        render_case(&case, false, &mut buffer)?;
+        render_case(&case, false, &mut plain, &mut buffer)?;
     }
     Ok(buffer)
 }

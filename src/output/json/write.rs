@@ -3,8 +3,6 @@
 //! A report has millions of these. What is written is, byte for byte, what serde would write for
 //! [`wire::Test`](super::wire::Test); a test holds the two together.
 
-use std::io::Write;
-
 /// Appends to a buffer the members of one object.
 pub(super) struct Object<'b> {
     buffer: &'b mut Vec<u8>,
@@ -16,6 +14,21 @@ impl<'b> Object<'b> {
     pub(super) fn open(buffer: &'b mut Vec<u8>) -> Self {
         buffer.push(b'{');
         Self { buffer, first: true }
+    }
+
+    /// Goes on with an object that has members already.
+    pub(super) fn resume(buffer: &'b mut Vec<u8>) -> Self {
+        Self { buffer, first: false }
+    }
+
+    /// Bytes that are JSON already.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// A whole number whose key is written already.
+    pub(super) fn digits(&mut self, value: u64) {
+        number(self.buffer, value);
     }
 
     /// Closes it.
@@ -115,12 +128,16 @@ impl<'b> Object<'b> {
     }
 }
 
-fn number(buffer: &mut Vec<u8>, value: u64) {
-    if value < 10 {
-        buffer.push(b'0' + value as u8);
-    } else {
-        // Writing to a vector does not fail.
-        let _ = write!(buffer, "{value}");
+fn number(buffer: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return buffer.extend_from_slice(&digits[first..]);
+        }
     }
 }
 
@@ -191,6 +208,13 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn numbers_are_written_as_they_are(value in any::<u64>(), shift in 0_u32..64) {
+            let mut buffer = Vec::new();
+            number(&mut buffer, value >> shift);
+            prop_assert_eq!(String::from_utf8(buffer).unwrap(), (value >> shift).to_string());
+        }
+
         #[test]
         fn strings_are_written_as_serde_writes_them(text in any::<String>(), control in "[\\x00-\\x7f\\\\\"]{0,40}") {
             let text = format!("{text}{control}{text}");
