@@ -27,6 +27,8 @@ pub struct Recorder {
     open: BTreeMap<Identity, Open>,
     first_note: usize,
     first_error: usize,
+    /// Whether this report was said to have cases without a name.
+    noted_unnamed: bool,
     /// When the earliest report says it started.
     pub started: Option<Timestamp>,
     /// How long the longest run took on the clock, where a report says.
@@ -56,6 +58,7 @@ impl Recorder {
     pub fn begin_report(&mut self, source: Source) {
         self.first_note = self.batch.notes.len();
         self.first_error = self.batch.errors.len();
+        self.noted_unnamed = false;
         self.batch.sources.push(source);
     }
 
@@ -134,7 +137,7 @@ impl Recorder {
             let identity = Identity::of(self.framework(), &case.id);
             self.open.remove(&identity);
         }
-        if unnamed {
+        if unnamed && !std::mem::replace(&mut self.noted_unnamed, true) {
             self.note(Note::new(NoteKind::Value, "a case without a name is called (unnamed)"));
         }
         if longest_text(attempt) > MAX_TEXT {

@@ -14,4 +14,5 @@ mod json_out;
 mod junit_out;
 mod oracle;
 mod outputs;
+mod readme;
 mod runs;
