@@ -39,10 +39,7 @@ impl<'a> Head<'a> {
             errors: run.errors().map(Error::of).collect(),
             notes: run.notes().map(Note::of).collect(),
             reports: run.sources().map(ReportFile::of).collect(),
-            suites: run
-                .suites()
-                .filter_map(|(source, suite)| SuiteFacts::of(source, &suite))
-                .collect(),
+            suites: (),
             tests: (),
         }
     }
@@ -71,7 +68,7 @@ impl<'a> ReportFile<'a> {
 
 impl<'a> SuiteFacts<'a> {
     /// Nothing, for a suite of which nothing is known but its cases.
-    fn of(from: &'a Source, suite: &Suite<'a>) -> Option<Self> {
+    pub(super) fn of(from: &'a Source, suite: &Suite<'a>) -> Option<Self> {
         let Suite {
             package,
             file,

@@ -29,6 +29,7 @@ impl OutputFormat for Json {
     fn render(&self, report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
         let head = serde_json::to_string(&wire::Head::of(report))?;
         out.write_all(head.trim_end_matches('}').as_bytes())?;
+        render_suites(report, out)?;
         out.write_all(b",\"tests\":[")?;
         let threads = report.options.threads.clamp(1, 8);
         if threads == 1 || report.run.record_count() < 2 * BLOCK {
@@ -48,7 +49,22 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// Cases rendered by one thread at a time.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 1024;
+
+fn render_suites(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    let mut opening: &[u8] = b",\"suites\":[";
+    let facts =
+        report.run.suites().filter_map(|(source, suite)| wire::SuiteFacts::of(source, &suite));
+    for facts in facts {
+        out.write_all(opening)?;
+        serde_json::to_writer(&mut *out, &facts)?;
+        opening = b",";
+    }
+    if opening == b"," {
+        out.write_all(b"]")?;
+    }
+    Ok(())
+}
 
 fn render_cases(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let mut buffer = Vec::with_capacity(64 << 10);
