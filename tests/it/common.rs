@@ -10,7 +10,9 @@ use testexec::output::{self, Options, Report};
 use testexec::recorder::Recorder;
 
 pub(crate) fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // The fuzzer shares this file, and is a package of its own in the repository.
+    package.ancestors().find(|folder| folder.join("fixtures").is_dir()).unwrap()
 }
 
 pub(crate) fn reports() -> PathBuf {
