@@ -34,9 +34,6 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } => Some(hint.clone()),
-            Self::Find(FindError::Nothing { pattern, .. }) if pattern.contains('*') => {
-                Some("quote the pattern, so that testexec and not the shell expands it".to_owned())
-            }
             Self::Find(FindError::OnlyExclusions) => {
                 Some("name the reports to read as well, such as 'build/**/*.xml'".to_owned())
             }

@@ -67,6 +67,16 @@ impl Recorder {
         self.batch.sources.last_mut()
     }
 
+    /// How many results were heard.
+    pub fn case_count(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// How many errors were heard.
+    pub fn error_count(&self) -> usize {
+        self.batch.errors.len()
+    }
+
     /// The report is over. Cases that started and did not end are now known never to end.
     pub fn end_report(&mut self) {
         for open in std::mem::take(&mut self.open).into_values() {

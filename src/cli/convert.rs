@@ -15,21 +15,22 @@ use crate::model::{Duplicates, RunError, RunErrorKind, TestRun, Totals};
 use crate::output::{Options, Report};
 
 pub(super) fn convert(args: &ConvertArgs) -> Result<ExitStatus, Error> {
+    let outputs: Vec<_> = args.outputs.iter().filter_map(|output| output.path.clone()).collect();
+    // Looked for before any place is secured, so that no half-made report is among what is found.
+    let Find { found, missing } = collect::find(&args.reports, &outputs)?;
     let destinations = prepare(&args.outputs)?;
-    let Find { found, missing } = collect::find(&args.reports)?;
-    if found.is_empty()
-        && let Some(nothing) = missing.into_iter().next()
-    {
-        return Err(nothing.into());
-    } else if found.is_empty() {
-        return Err(nothing_left());
+    if found.is_empty() {
+        return Err(missing.into_iter().next().map_or_else(nothing_left, Error::from));
     }
-    let run = read(args, &found);
+    let mut run = read(args, &found);
+    for nothing in &missing {
+        let message = format!("could not {nothing}");
+        run.add_error(RunError::new(RunErrorKind::Report, message));
+    }
     let policy = Policy { flaky: flaky_policy(args.fail_on), allow_no_tests: false };
     let totals = Totals::of(&run);
     let judgement = judge_counted(&run, &totals, &policy);
-    let options = options(args);
-    let report = Report { run: &run, judgement, totals, options };
+    let report = Report { run: &run, judgement, totals, options: options(args) };
     let mut failed = false;
     for destination in destinations {
         if let Err(error) = destination.write(&report) {
@@ -45,6 +46,14 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<ExitStatus, Error> {
 fn prepare(outputs: &[OutputArg]) -> Result<Vec<Destination>, Error> {
     if outputs.is_empty() {
         return Ok(vec![Destination::prepare(&OutputArg { format: "terminal", path: None })?]);
+    }
+    let mut paths: Vec<_> = outputs.iter().filter_map(|output| output.path.as_ref()).collect();
+    paths.sort();
+    if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::Usage {
+            what: format!("write two reports to {}", twice[0].display()),
+            hint: "give each of them a file of its own".to_owned(),
+        });
     }
     let destinations: Result<Vec<_>, _> = outputs.iter().map(Destination::prepare).collect();
     let destinations = destinations?;
@@ -95,8 +104,10 @@ fn size(found: &Found) -> u64 {
 }
 
 fn root(args: &ConvertArgs) -> String {
-    let current = || std::env::current_dir().map(|path| path.to_string_lossy().into_owned());
-    args.root.clone().unwrap_or_else(|| current().unwrap_or_default())
+    let root = args.root.as_deref().unwrap_or(".");
+    // Reports hold absolute paths, and write them with either slash.
+    let absolute = std::path::absolute(root).unwrap_or_else(|_| root.into());
+    absolute.to_string_lossy().replace('\\', "/")
 }
 
 fn threads(args: &ConvertArgs) -> usize {
@@ -116,6 +127,8 @@ fn options(args: &ConvertArgs) -> Options {
         ColorArg::Never => false,
     };
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+    let width = width.filter(|&columns| columns > 0).or_else(seen);
     Options { color, width: width.unwrap_or(100), threads: threads(args) }
 }
 
@@ -137,9 +150,15 @@ fn status(fail_on: FailOn, judgement: Judgement, run: &TestRun) -> ExitStatus {
 fn tell_unreadable(run: &TestRun) {
     for RunError { kind, message, source, details: _, scope: _ } in run.errors() {
         if *kind == RunErrorKind::Report || *kind == RunErrorKind::Internal {
-            let (source, message) =
-                (crate::text::strip_controls(source), crate::text::strip_controls(message));
-            eprintln!("error: could not read {source} to its end: {message}");
+            let message = crate::text::strip_controls(message);
+            if source.is_empty() {
+                eprintln!("error: {message}");
+            } else {
+                eprintln!(
+                    "error: could not read {}: {message}",
+                    crate::text::strip_controls(source)
+                );
+            }
         }
     }
 }

@@ -47,6 +47,12 @@ pub enum FindError {
         /// What is there instead.
         instead: String,
     },
+    /// A report would replace what it is made from.
+    #[error("write to {}: it is one of the reports to read", path.display())]
+    Overwritten {
+        /// The report.
+        path: PathBuf,
+    },
     /// Only exclusions were given.
     #[error("find a report: only exclusions were given")]
     OnlyExclusions,
@@ -62,7 +68,9 @@ pub struct Find {
 }
 
 /// Finds the reports that `patterns` mean: paths, folders, globs, `-`, and `!` before what to leave out.
-pub fn find(patterns: &[String]) -> Result<Find, FindError> {
+///
+/// What is going to be written, `outputs`, is no report to read, unless it is named.
+pub fn find(patterns: &[String], outputs: &[PathBuf]) -> Result<Find, FindError> {
     let (excluded, wanted): (Vec<_>, Vec<_>) =
         patterns.iter().partition(|pattern| pattern.starts_with('!'));
     if wanted.is_empty() {
@@ -73,11 +81,31 @@ pub fn find(patterns: &[String]) -> Result<Find, FindError> {
     let mut seen = HashSet::new();
     for pattern in wanted {
         match meant(pattern, &excluded)? {
-            Ok(found) => find.found.extend(found.into_iter().filter(|one| seen.insert(one.name()))),
+            Ok(found) => {
+                for one in found {
+                    let (place, is_met) = match &one {
+                        Found::Stdin => (PathBuf::from("-"), false),
+                        Found::Named(path) => (absolute(path), false),
+                        Found::Met(path) => (absolute(path), true),
+                    };
+                    let is_output = outputs.iter().any(|output| absolute(output) == place);
+                    if is_output && !is_met {
+                        return Err(FindError::Overwritten { path: place });
+                    }
+                    if !is_output && seen.insert(place) {
+                        find.found.push(one);
+                    }
+                }
+            }
             Err(nothing) => find.missing.push(nothing),
         }
     }
     Ok(find)
+}
+
+/// The path from the root of the file system, without looking at it.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn exclusions(patterns: &[&String]) -> Result<GlobSet, FindError> {
@@ -100,7 +128,14 @@ fn glob(pattern: &str) -> Result<Glob, FindError> {
 
 /// A pattern without the `./` that people and shells put before it.
 fn normal(pattern: &str) -> String {
-    pattern.strip_prefix("./").unwrap_or(pattern).to_owned()
+    let mut normal = pattern.replace("/./", "/");
+    while let Some(bare) = normal.strip_prefix("./") {
+        normal = bare.to_owned();
+    }
+    while normal.contains("//") {
+        normal = normal.replace("//", "/");
+    }
+    normal
 }
 
 type Meant = Result<Vec<Found>, FindError>;
@@ -128,7 +163,7 @@ fn meant(pattern: &str, excluded: &GlobSet) -> Result<Meant, FindError> {
         return Ok(Err(nothing_at(path)));
     }
     let matcher = glob(&normal(pattern))?.compile_matcher();
-    let base = literal_base(pattern);
+    let base = literal_base(&normal(pattern));
     let found: Vec<_> = walk(&base)
         .filter(|path| matcher.is_match(strip_dot(path)) && !is_excluded(path, excluded))
         .map(Found::Met)
@@ -157,11 +192,14 @@ fn walk(base: &Path) -> impl Iterator<Item = PathBuf> {
         .map(DirEntry::into_path)
 }
 
-/// Folders that hold other people's files.
+/// Hidden folders, those that hold other people's files, and what testexec has not finished writing.
 fn is_passed_over(entry: &DirEntry) -> bool {
+    let Some(name) = entry.file_name().to_str() else { return false };
+    let is_folder = entry.file_type().is_dir();
     entry.depth() > 0
-        && entry.file_type().is_dir()
-        && entry.file_name().to_str().is_some_and(|name| name == ".git" || name == "node_modules")
+        && ((is_folder
+            && (name.starts_with('.') || name == "node_modules" || name == "__pycache__"))
+            || (name.starts_with(".testexec-") && !is_folder))
 }
 
 /// The folder a glob starts from: everything before its first special character.

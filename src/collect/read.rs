@@ -132,30 +132,55 @@ fn read_one(
 ) {
     let given = options.from.and_then(crate::input::format);
     let mut reader = Reader::new(given);
-    let result = open(found).and_then(|bytes| pump(bytes, &mut reader, progress, piece, recorder));
-    if let Err(error) = result {
-        recorder.error(RunError::new(RunErrorKind::Report, error.to_string()));
+    if matches!(found, Found::Met(_)) {
+        reader.leave_out_text(!may_be_console_output(&found.name()));
     }
+    let before = (recorder.case_count(), recorder.error_count());
+    let result = open(found).and_then(|bytes| pump(bytes, &mut reader, progress, piece, recorder));
     // Only once it has seen the end is the format of a short report known.
-    let (format, end) = finish(reader, recorder);
+    reader.settle(recorder);
+    let (format, is_mismatch) = (reader.format(), reader.is_mismatch());
+    let end = reader.finish(recorder);
     describe(recorder, format);
+    if let Err(error) = result {
+        return recorder.error(RunError::new(RunErrorKind::Report, error.to_string()));
+    }
     match end {
+        Ok(()) if is_mismatch && before == (recorder.case_count(), recorder.error_count()) => {
+            let name = format.map_or("", InputFormat::name);
+            let message = format!("nothing in it could be read as {name}");
+            recorder.error(RunError::new(RunErrorKind::Report, message));
+        }
         Ok(()) => {}
         Err(Unknown::Harmless(note)) => recorder.note(note),
         Err(Unknown::Foreign(error)) if matches!(found, Found::Met(_)) => {
+            recorder.note(Note::new(NoteKind::Ignored, format!("passed over: {}", error.message)));
+        }
+        Err(Unknown::Unreadable(error))
+            if matches!(found, Found::Met(_)) && !may_be_report(&found.name()) =>
+        {
             recorder.note(Note::new(NoteKind::Ignored, format!("passed over: {}", error.message)));
         }
         Err(Unknown::Foreign(error) | Unknown::Unreadable(error)) => recorder.error(error),
     }
 }
 
-type Format = Option<&'static dyn InputFormat>;
-
-fn finish(mut reader: Reader, recorder: &mut Recorder) -> (Format, Result<(), Unknown>) {
-    reader.settle(recorder);
-    let format = reader.format();
-    (format, reader.finish(recorder))
+/// Whether a file of this name, met in a folder, may hold what a program printed.
+fn may_be_console_output(name: &str) -> bool {
+    has_ending(name, &["txt", "log", "out", "gz"])
 }
+
+/// Whether a file of this name, met in a folder, would have held a report if it held anything.
+fn may_be_report(name: &str) -> bool {
+    has_ending(name, &["xml", "json", "jsonl", "ndjson", "trx", "tap", "gz"])
+}
+
+fn has_ending(name: &str, endings: &[&str]) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
+type Format = Option<&'static dyn InputFormat>;
 
 fn describe(recorder: &mut Recorder, format: Format) {
     if let (Some(source), Some(format)) = (recorder.source_mut(), format) {

@@ -33,10 +33,11 @@ impl InputFormat for Allure {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.object().is_some_and(|text| {
             let has = |key| has_key(text, key);
-            let is_result = ["labels", "historyId", "testCaseId", "statusDetails", "stage"]
-                .into_iter()
-                .any(has)
-                && has("name");
+            let is_result =
+                ["labels", "historyId", "testCaseId", "statusDetails", "stage", "status"]
+                    .into_iter()
+                    .any(has)
+                    && has("name");
             let is_container = ["children", "befores", "afters"].into_iter().any(has);
             has("uuid") && (is_result || is_container) && !has("stats") && !has("results")
         })

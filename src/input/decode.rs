@@ -12,6 +12,7 @@ pub(super) struct Decoder {
     text: String,
     offset: u64,
     at_start: bool,
+    noted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,14 @@ impl Decoder {
     }
 
     fn new(encoding: Encoding) -> Self {
-        Self { encoding, partial: Vec::new(), text: String::new(), offset: 0, at_start: true }
+        Self {
+            encoding,
+            partial: Vec::new(),
+            text: String::new(),
+            offset: 0,
+            at_start: true,
+            noted: false,
+        }
     }
 
     /// The text of the next bytes.
@@ -61,7 +69,7 @@ impl Decoder {
         all.extend_from_slice(bytes);
         self.text.clear();
         self.partial = match self.encoding {
-            Encoding::Utf8 => decode_utf8(&all, &mut self.text, start, sink),
+            Encoding::Utf8 => decode_utf8(&all, &mut self.text, start, &mut self.noted, sink),
             Encoding::Utf16 { big } => decode_utf16(&all, big, &mut self.text, sink),
             Encoding::Latin1 { windows } => {
                 self.text.extend(all.iter().map(|&byte| latin1(byte, windows)));
@@ -77,7 +85,7 @@ impl Decoder {
             return "";
         }
         self.partial.clear();
-        invalid(self.offset, sink);
+        invalid(self.offset, &mut self.noted, sink);
         "\u{fffd}"
     }
 }
@@ -92,7 +100,13 @@ fn without_mark<'a>(text: &'a str, at_start: &mut bool) -> &'a str {
 }
 
 /// Decodes what is whole and returns the bytes of a character that is not.
-fn decode_utf8(mut bytes: &[u8], text: &mut String, start: u64, sink: &mut dyn Sink) -> Vec<u8> {
+fn decode_utf8(
+    mut bytes: &[u8],
+    text: &mut String,
+    start: u64,
+    noted: &mut bool,
+    sink: &mut dyn Sink,
+) -> Vec<u8> {
     let length = bytes.len();
     loop {
         let error = match std::str::from_utf8(bytes) {
@@ -107,7 +121,7 @@ fn decode_utf8(mut bytes: &[u8], text: &mut String, start: u64, sink: &mut dyn S
         let Some(bad) = error.error_len() else {
             return rest.to_vec();
         };
-        invalid(start + (length - rest.len()) as u64, sink);
+        invalid(start + (length - rest.len()) as u64, noted, sink);
         text.push(char::REPLACEMENT_CHARACTER);
         bytes = &rest[bad..];
     }
@@ -139,9 +153,13 @@ fn latin1(byte: u8, windows: bool) -> char {
     }
 }
 
-fn invalid(offset: u64, sink: &mut dyn Sink) {
-    let message = format!("byte {offset} is not UTF-8 and is shown as U+FFFD");
-    sink.note(Note::new(NoteKind::Encoding, message));
+/// Says once where the first byte is that is no text.
+fn invalid(offset: u64, noted: &mut bool, sink: &mut dyn Sink) {
+    if !std::mem::replace(noted, true) {
+        let message =
+            format!("bytes that are not UTF-8, the first at {offset}, are shown as U+FFFD");
+        sink.note(Note::new(NoteKind::Encoding, message));
+    }
 }
 
 /// The encoding an XML declaration claims, as far as the bytes bear it out.

@@ -300,8 +300,13 @@ impl Document {
     }
 
     fn after(&mut self, text: &str, sink: &mut dyn Sink) {
-        if !self.trailing && !text.trim().is_empty() {
+        let bare = text.trim_start();
+        if !self.trailing && !bare.is_empty() {
             self.trailing = true;
+            if bare.starts_with(['{', '[']) {
+                let message = "another JSON document follows the first; only the first is read";
+                return sink.error(RunError::new(RunErrorKind::Report, message));
+            }
             sink.note(Note::new(NoteKind::Noise, "text after the JSON is passed over"));
         }
     }

@@ -144,11 +144,14 @@ pub fn sniff(head: &Head<'_>) -> Option<&'static dyn InputFormat> {
 }
 
 /// How much of a report is looked at to tell its format.
-const HEAD: usize = 64 << 10;
+const HEAD: usize = 256 << 10;
 
 /// Reads the bytes of one report of whatever format.
 pub struct Reader {
     given: Option<&'static dyn InputFormat>,
+    /// Console output is guessed at only where a file may well hold some.
+    no_text: bool,
+    is_mismatch: bool,
     state: State,
 }
 
@@ -161,13 +164,13 @@ enum State {
 impl Reader {
     /// A reader for a report of this format, or of one that is told from its content.
     pub fn new(given: Option<&'static dyn InputFormat>) -> Self {
-        Self { given, state: State::Sniffing(Vec::new()) }
+        Self { given, no_text: false, is_mismatch: false, state: State::Sniffing(Vec::new()) }
     }
 
     /// A reader for a live stream of this format, which must not wait for more bytes than there are.
     pub fn live(format: &'static dyn InputFormat) -> Self {
         let state = State::Reading { decoder: Decoder::utf8(), format, parser: format.parser() };
-        Self { given: Some(format), state }
+        Self { given: Some(format), no_text: false, is_mismatch: false, state }
     }
 
     /// Reads some bytes.
@@ -191,6 +194,16 @@ impl Reader {
         if let State::Sniffing(_) = self.state {
             self.decide(sink);
         }
+    }
+
+    /// Whether to leave formats of grade [`Grade::Text`] out of the guessing.
+    pub fn leave_out_text(&mut self, leave_out: bool) {
+        self.no_text = leave_out;
+    }
+
+    /// Whether the report does not begin like one of the given format.
+    pub fn is_mismatch(&self) -> bool {
+        self.is_mismatch
     }
 
     /// Whether no format fits, so that reading on is of no use.
@@ -230,11 +243,16 @@ impl Reader {
         let bytes = std::mem::take(bytes);
         let mut decoder = Decoder::for_head(&bytes, sink);
         let text = decoder.decode(&bytes, sink).to_owned();
-        let head = Head::new(&text);
-        let Some(format) = self.given.or_else(|| sniff(&head)) else {
-            self.state = State::Unknown(unknown::explain(&head));
+        // The same, however large the first piece was.
+        let head = Head::new(&text[..text.floor_char_boundary(HEAD)]);
+        let is_whole = bytes.len() < HEAD;
+        let sniffed =
+            || sniff(&head).filter(|format| !self.no_text || format.grade() != Grade::Text);
+        let Some(format) = self.given.or_else(sniffed) else {
+            self.state = State::Unknown(unknown::explain(&head, is_whole));
             return;
         };
+        self.is_mismatch = !format.sniff(&head);
         let mut parser = format.parser();
         self.state = {
             let tool = crate::event::Tool { framework: format.framework(), ..Default::default() };

@@ -15,7 +15,8 @@ pub enum Unknown {
 }
 
 /// Says what a file that no format fits looks like.
-pub(super) fn explain(head: &Head<'_>) -> Unknown {
+/// `is_whole` means that the head is all there is.
+pub(super) fn explain(head: &Head<'_>, is_whole: bool) -> Unknown {
     let text = head.text.trim_matches(|c: char| c.is_whitespace() || c == '\0' || c == '\u{feff}');
     if head.root() == Some("failsafe-summary") {
         let message = "a summary of Maven Failsafe holds no cases and is passed over";
@@ -34,15 +35,31 @@ pub(super) fn explain(head: &Head<'_>) -> Unknown {
         "it looks like HTML"
     } else if is_coverage(head) {
         "it is a coverage report, not test results"
-    } else if head.root().is_some() {
+    } else if head.root().is_some() && text.starts_with('<') {
         "it is XML, but of no test format"
     } else if text.starts_with(['{', '[']) {
         "it is JSON, but of no test format"
     } else {
         "it has no test results in it that testexec knows"
     };
+    if is_whole && is_cut(text) {
+        let message = "the report is cut so short that its format cannot be told";
+        return Unknown::Unreadable(RunError::new(RunErrorKind::Report, message));
+    }
     let message = format!("no known report format: {looks_like}");
     Unknown::Foreign(RunError::new(RunErrorKind::Report, message))
+}
+
+/// Whether XML or JSON stops before its end.
+fn is_cut(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'<') => !text.ends_with('>') || (text.starts_with("<?xml") && text.ends_with("?>")),
+        Some(b'{' | b'[') => {
+            let parsed = serde_json::from_str::<serde::de::IgnoredAny>(text);
+            parsed.is_err_and(|error| error.is_eof())
+        }
+        _ => false,
+    }
 }
 
 /// Whether this is one of the files Allure keeps beside its results: `*-globals.json` (which repeats

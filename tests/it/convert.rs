@@ -318,3 +318,83 @@ fn every_recorded_report_can_be_converted_by_its_file_name() {
     assert!(report["summary"]["total"].as_u64().unwrap() > 500);
     assert!(Path::new(report["reports"][0]["path"].as_str().unwrap()).exists());
 }
+
+#[test]
+fn a_report_that_is_asked_for_and_not_there_is_never_green() {
+    let place = Place::new(&[("a.xml", PASSING), ("empty/x/.keep", "")]);
+    for missing in ["missing.xml", "nope/**/*.xml", "b*.xml"] {
+        let (report, code) = place.json(&["a.xml", missing, "--fail-on", "failed"]);
+        assert_eq!((code, report["success"].as_bool()), (2, Some(false)), "{missing}");
+        assert!(report["errors"][0]["message"].as_str().unwrap().contains(missing), "{report}");
+    }
+}
+
+#[test]
+fn what_is_written_is_not_read() {
+    let place = Place::new(&[("r/a.xml", PASSING)]);
+    for _ in 0..2 {
+        let output = place.run(&["convert", "r", "-r", "json=r/out.json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let report: Value = serde_json::from_slice(&fs::read(place.path("r/out.json")).unwrap()).unwrap();
+        assert_eq!(report["summary"]["total"], 1);
+    }
+    let output = place.run(&["convert", "r/a.xml", "-r", "junit=./r/a.xml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(place.path("r/a.xml")).unwrap(), PASSING);
+    let output = place.run(&["convert", "r/a.xml", "-r", "json=x", "-r", "tap=x"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+#[test]
+fn a_report_cut_short_in_a_folder_is_never_passed_over() {
+    for cut in ["<?xml version=\"1.0\"?>\n<testsui", "{\"numFailedTestSuites\":1,", "{\"uuid\":\"a\",\"name\":\"x\",\"sta"] {
+        let place = Place::new(&[("r/a.xml", PASSING), ("r/cut.json", cut)]);
+        let (report, code) = place.json(&["r", "--fail-on", "failed"]);
+        assert_eq!((code, report["success"].as_bool()), (2, Some(false)), "{cut}");
+    }
+}
+
+#[test]
+fn source_files_in_a_folder_are_no_reports() {
+    let place = Place::new(&[
+        ("r/a.xml", PASSING),
+        ("r/README.md", "PASS: always\n\n1 passed, 0 failed\n"),
+        ("r/.venv/x.xml", FAILING),
+        ("r/__init__.py", ""),
+    ]);
+    let (report, code) = place.json(&["r"]);
+    assert_eq!((code, report["summary"]["total"].as_u64()), (0, Some(1)), "{report}");
+}
+
+#[test]
+fn a_failure_beside_a_skip_is_a_failure() {
+    let both = r#"<testsuite name="s" errors="1"><testcase name="ok"/><testcase name="t"><skipped message="no db"/><error message="teardown broke"/></testcase></testsuite>"#;
+    let claims = r#"<testsuites failures="3"><testsuite name="s"><testcase name="ok"/></testsuite></testsuites>"#;
+    let status = r#"<testsuite name="s"><testcase name="ok"/><testcase name="t" status="failed" result="completed"/></testsuite>"#;
+    for report in [both, claims, status] {
+        let place = Place::new(&[("a.xml", report)]);
+        let (_, code) = place.json(&["a.xml", "--fail-on", "failed"]);
+        assert_eq!(code, 1, "{report}");
+    }
+}
+
+#[test]
+fn a_file_read_as_the_wrong_format_is_an_error() {
+    let place = Place::new(&[("a.xml", FAILING)]);
+    for format in ["trx", "robot", "nunit3", "teamcity", "meson-json"] {
+        let output = place.run(&["convert", "a.xml", "--from", format, "-r", "json"]);
+        assert_eq!(output.status.code(), Some(2), "{format}");
+    }
+}
+
+#[test]
+fn the_root_may_be_relative() {
+    let here = r#"<testsuite name="s"><testcase name="ok" file="ROOT/sub/a.py"/></testsuite>"#;
+    let place = Place::new(&[("sub/x", "")]);
+    let root = place.folder.path().canonicalize().unwrap();
+    place.write("a.xml", here.replace("ROOT", root.to_str().unwrap()).as_bytes());
+    for (root, file) in [("sub", "a.py"), (".", "sub/a.py"), ("./sub/", "a.py")] {
+        let (report, _) = place.json(&["a.xml", "--root", root]);
+        assert_eq!(report["tests"][0]["file"], file, "{root}");
+    }
+}

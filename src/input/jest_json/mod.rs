@@ -166,6 +166,7 @@ impl JestParser {
             );
             sink.error(RunError::new(RunErrorKind::Contradiction, message));
         }
+        let claims_failures = skeleton.num_failed_tests.is_some_and(|count| count > 0);
         match skeleton.success {
             Some(true) if counts.failed > 0 => {
                 let message =
@@ -173,7 +174,9 @@ impl JestParser {
                 sink.note(Note::new(NoteKind::Count, message));
             }
             // Without any file there were no tests, and that is what failed.
-            Some(false) if counts.failed == 0 && !broken && counts.files > 0 => {
+            Some(false)
+                if counts.failed == 0 && !broken && (counts.files > 0 || claims_failures) =>
+            {
                 let message = "the report claims failure, but none of its cases failed";
                 sink.error(RunError::new(RunErrorKind::Contradiction, message));
             }

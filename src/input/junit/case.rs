@@ -83,8 +83,12 @@ impl Found {
 
     fn failure<'a>(&'a self, kind: FailureKind, details: &'a str, case: &str) -> Failure<'a> {
         let (before, stack_trace) = failure::split_trace(details);
-        let message =
-            if self.message.is_empty() { own_message(before, case) } else { &self.message };
+        let message = match self.message.as_str() {
+            "" => own_message(before, case),
+            // What pytest says of any file that does not load; the reason is in the text.
+            "collection failure" => collection_reason(details).unwrap_or(&self.message),
+            message => message,
+        };
         let redundant = before.trim() == message.trim();
         let (expected, actual) = match failure::expected_actual(message) {
             (None, None) => failure::expected_actual(before),
@@ -116,6 +120,11 @@ impl Found {
             _ => kind,
         }
     }
+}
+
+/// The line of pytest's text that says why a file did not load.
+fn collection_reason(text: &str) -> Option<&str> {
+    text.lines().rev().find_map(|line| line.strip_prefix("E   ")).map(str::trim)
 }
 
 /// The first line of a body that is not just the case's own name, as `PHPUnit` writes it.
@@ -181,7 +190,9 @@ impl CaseState {
             }
             "timestamp" => self.started = Timestamp::parse(value),
             // GoogleTest has both `status` and `result`; either may say that it did not run.
-            "status" | "result" if !did_not_run(&self.status) => value.clone_into(&mut self.status),
+            "status" | "result" if !did_not_run(&self.status) && !is_bad(&self.status) => {
+                value.clone_into(&mut self.status);
+            }
             "value_param" | "type_param" => {
                 self.properties.push(key.to_owned());
                 self.properties.push(value.to_owned());
@@ -287,6 +298,13 @@ impl CaseState {
     fn outcome<'a>(&'a self, whole: bool, body: &'a str) -> Outcome<'a> {
         let failed = self.failures().next();
         let skipped = self.found.iter().find(|found| found.kind == FoundKind::Skipped);
+        // Only where the framework says that it was meant to fail does a skip outweigh a failure.
+        let meant = skipped.is_some_and(|skip| {
+            skip.type_name == "todo"
+                || skip.type_name == "pytest.xfail"
+                || skip.message.contains("fail")
+        });
+        let skipped = skipped.filter(|_| failed.is_none() || meant);
         match (failed, skipped) {
             (Some(found), None) => {
                 let is_error = self.failures().any(|found| found.kind == FoundKind::Error);
@@ -322,8 +340,7 @@ impl CaseState {
             };
             return Outcome::Skipped(Skip { kind, reason: "" });
         }
-        let bad = ["fail", "failed", "failure", "error", "broken"];
-        if bad.iter().any(|word| status.eq_ignore_ascii_case(word)) {
+        if is_bad(status) {
             let message = "failed, and the report does not say why";
             return Outcome::Failed(Failure { message, ..Failure::default() });
         }
@@ -344,6 +361,26 @@ pub(super) fn cut_off() -> Outcome<'static> {
 fn did_not_run(status: &str) -> bool {
     let words =
         ["disabled", "notrun", "skipped", "ignored", "suppressed", "pending", "notexecuted"];
+    words.iter().any(|word| status.eq_ignore_ascii_case(word))
+}
+
+/// Whether a `status` or `result` says that the case went wrong.
+fn is_bad(status: &str) -> bool {
+    let words = [
+        "fail",
+        "failed",
+        "failure",
+        "error",
+        "errored",
+        "broken",
+        "timeout",
+        "timedout",
+        "timed out",
+        "aborted",
+        "crashed",
+        "panicked",
+        "interrupted",
+    ];
     words.iter().any(|word| status.eq_ignore_ascii_case(word))
 }
 

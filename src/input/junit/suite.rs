@@ -10,11 +10,16 @@ use crate::model::{List, Note, NoteKind, Pairs, RunError, RunErrorKind, Suite, T
 
 /// The suites that are open, outermost first.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the report")]
 pub(super) struct Suites {
     open: Vec<Open>,
     lineage: Vec<String>,
     announced: bool,
     noted_counts: bool,
+    /// The failures and errors that the root counts.
+    root_claims: u64,
+    /// Whether anything that is shown failed.
+    any_failed: bool,
     /// Output and properties outside of any suite are passed over.
     stray_properties: Vec<String>,
     stray_output: String,
@@ -60,6 +65,12 @@ impl Suites {
     }
 
     pub(super) fn open_root(&mut self, tag: &Tag<'_>, sink: &mut dyn Sink) {
+        for (key, value) in tag.attributes() {
+            if key == "failures" || key == "errors" {
+                let claimed = self.count(&tag.decode(value, sink), sink);
+                self.root_claims = self.root_claims.saturating_add(claimed);
+            }
+        }
         let name = tag.get("name", sink).unwrap_or_default();
         // pytest 8 names its root, older ones only their suite.
         if !name.is_empty() {
@@ -200,7 +211,7 @@ impl Suites {
     }
 
     /// Newman, Karma and `ScalaTest` count what broke outside of their cases and show it nowhere.
-    fn tell_hidden_failures(&self, suite: &Open, sink: &mut dyn Sink) {
+    fn tell_hidden_failures(&mut self, suite: &Open, sink: &mut dyn Sink) {
         let claimed = suite.claimed_failures.saturating_add(suite.claimed_errors);
         let shown = suite.failure_elements + suite.error_elements;
         // Mocha and others count their failures as errors, or as both.
@@ -210,6 +221,7 @@ impl Suites {
         if !hidden_errors && (claimed == 0 || shown > 0) {
             return;
         }
+        self.any_failed = true;
         let name = self.name();
         let message =
             format!("suite \"{name}\" counts {claimed} failures and errors, but shows {shown}");
@@ -223,10 +235,17 @@ impl Suites {
         if self.frameworks > 1 {
             self.hear_framework("mixed", sink);
         }
+        if self.root_claims > 0 && !self.any_failed {
+            let claimed = self.root_claims;
+            let message =
+                format!("the report counts {claimed} failures and errors, but shows none");
+            sink.error(RunError::new(RunErrorKind::Contradiction, message));
+        }
     }
 
     /// A case ended.
     pub(super) fn count_case(&mut self, failed: bool, failures: u64, errors: u64) {
+        self.any_failed |= failed || failures + errors > 0;
         if let Some(suite) = self.open.last_mut() {
             suite.cases += 1;
             suite.failures += u64::from(failed);
@@ -237,6 +256,7 @@ impl Suites {
 
     /// Something failed outside of any case.
     pub(super) fn failed_outside(&mut self) {
+        self.any_failed = true;
         if let Some(suite) = self.open.last_mut() {
             suite.failures += 1;
             suite.error_elements += 1;

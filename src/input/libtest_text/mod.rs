@@ -9,8 +9,8 @@ mod suite;
 use super::libtest::{Binary, Build};
 use super::lines::Lines;
 use super::{Head, InputFormat, Parser};
-use crate::event::Sink;
-use crate::model::{Grade, RunError, RunErrorKind};
+use crate::event::{Event, Sink};
+use crate::model::{Grade, Outcome, RunError, RunErrorKind};
 use crate::text::strip_ansi;
 use line::{Line, classify};
 use suite::Suite;
@@ -60,14 +60,38 @@ struct LibtestTextParser {
 impl Parser for LibtestTextParser {
     fn feed(&mut self, text: &str, sink: &mut dyn Sink) {
         let state = &mut self.state;
-        self.lines.feed(text, sink, |line, _, sink| state.line(line, sink));
+        let mut watch = Watch { sink, any_failed: state.any_failed };
+        self.lines.feed(text, &mut watch, |line, _, sink| state.line(line, sink));
+        state.any_failed = watch.any_failed;
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
+        let mut watch = Watch { sink, any_failed: self.state.any_failed };
         if let Some((last, _)) = self.lines.finish() {
-            self.state.last_line(&last, sink);
+            self.state.last_line(&last, &mut watch);
         }
-        self.state.finish(sink);
+        self.state.finish(&mut watch);
+        if let Some(line) = self.state.cargo_failed.take().filter(|_| !watch.any_failed) {
+            let message = "cargo says that a test program failed, but shows no failed test";
+            sink.error(RunError::new(RunErrorKind::Crash, message).with_details(line));
+        }
+    }
+}
+
+/// Passes events on, and remembers whether any was bad.
+struct Watch<'a> {
+    sink: &'a mut dyn Sink,
+    any_failed: bool,
+}
+
+impl Sink for Watch<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.any_failed |= match event {
+            Event::CaseFinished { attempt, .. } => matches!(attempt.outcome, Outcome::Failed(_)),
+            Event::Errored(_) => true,
+            _ => false,
+        };
+        self.sink.event(event);
     }
 }
 
@@ -78,6 +102,9 @@ struct State {
     announced: Option<Binary>,
     build: Build,
     seen_suite: bool,
+    any_failed: bool,
+    /// The line by which cargo says that a test program failed.
+    cargo_failed: Option<String>,
 }
 
 /// By which cargo says that a program did not end well.
@@ -86,6 +113,9 @@ const DIED: &str = "error: test failed, to rerun pass ";
 impl State {
     fn line(&mut self, raw: &str, sink: &mut dyn Sink) {
         let plain = strip_ansi(raw);
+        if says_failed(&plain) {
+            self.cargo_failed = Some(plain.clone().into_owned());
+        }
         let mut line = plain.as_ref();
         // Cargo's lines come through another pipe and may land behind a test that never ends.
         if let Some(suite) = &mut self.suite
@@ -158,6 +188,17 @@ impl State {
         };
         sink.error(RunError::new(RunErrorKind::Report, problem));
     }
+}
+
+/// Whether cargo says that a test program failed, or several (`error: 2 targets failed:`).
+fn says_failed(line: &str) -> bool {
+    let Some(at) = line.find("error: ") else { return false };
+    let said = &line[at + 7..];
+    let counted = said.trim_start_matches(|c: char| c.is_ascii_digit());
+    said.starts_with("test failed, to rerun")
+        || said.starts_with("doctest failed, to rerun")
+        || (counted.len() < said.len()
+            && (counted.starts_with(" target failed:") || counted.starts_with(" targets failed:")))
 }
 
 /// Where one of cargo's own lines starts behind something else.

@@ -282,6 +282,8 @@ impl Xml {
         let Some(scanned) = scanned else {
             self.attributes = attributes;
             if rest.len() > MAX_TAG {
+                let message = "a tag of more than 16 MiB cannot be read";
+                sink.error(RunError::new(RunErrorKind::Report, message));
                 return Some(self.literal(handler, sink));
             }
             self.searched = rest.len();
@@ -348,8 +350,8 @@ impl Xml {
             self.beyond += 1;
             if !self.noted.depth {
                 self.noted.depth = true;
-                let message = format!("elements nested deeper than {MAX_DEPTH} are passed over");
-                sink.note(Note::new(NoteKind::Limit, message));
+                let message = format!("elements nested deeper than {MAX_DEPTH} cannot be read");
+                sink.error(RunError::new(RunErrorKind::Report, message));
             }
             return;
         }
