@@ -82,10 +82,16 @@ pub(super) fn has_key(text: &str, key: &str) -> bool {
 
 /// The first start tag, past declarations, comments and whatever a tool printed before.
 fn root_tag(text: &str) -> Option<&str> {
+    let is_json = begins_like_json(text);
     let mut rest = text;
     loop {
         let at = rest.find('<')?;
+        let before = &text[..text.len() - rest.len() + at];
         rest = &rest[at + 1..];
+        // JSON may quote a tag, but its strings have no line breaks.
+        if is_json && !before.trim_end_matches([' ', '\t']).ends_with('\n') {
+            continue;
+        }
         if let Some(comment) = rest.strip_prefix("!--") {
             rest = comment.split_once("-->").map_or("", |(_, after)| after);
         } else if rest.starts_with("!DOCTYPE") || rest.starts_with("!doctype") {
@@ -98,6 +104,30 @@ fn root_tag(text: &str) -> Option<&str> {
         } else if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             let end = rest.find('>').unwrap_or(rest.len());
             return Some(&rest[..end]);
+        }
+    }
+}
+
+fn begins_like_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    // A log may begin with a bracket, too.
+    text.strip_prefix('[').map_or(text, str::trim_start).starts_with('{')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    #[test]
+    fn json_that_quotes_a_tag_is_no_markup() {
+        let roots = [
+            ("{\"message\": \"inside <testsuite>\"}", None),
+            ("[ {\"message\": \"<a/>\"} ]", None),
+            ("{\"level\": \"info <x>\"}\n  <testsuite name=\"s\">", Some("testsuite")),
+            ("[INFO] here: <testsuite>", Some("testsuite")),
+        ];
+        for (text, root) in roots {
+            assert_eq!(Head::new(text).root(), root, "{text}");
         }
     }
 }

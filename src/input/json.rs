@@ -26,6 +26,8 @@ pub(super) struct Document {
     lead: String,
     stack: Vec<Level>,
     skeleton: String,
+    /// How much of the skeleton stands before the first long array, its bracket included.
+    before_elements: usize,
     /// The part of the current element that came in earlier pieces.
     element: String,
     /// Containers open inside the current element, if there is one.
@@ -60,6 +62,7 @@ impl Document {
             lead: String::new(),
             stack: Vec::new(),
             skeleton: String::new(),
+            before_elements: 0,
             element: String::new(),
             inside: None,
             in_string: false,
@@ -107,9 +110,10 @@ impl Document {
         Err(RunError::new(RunErrorKind::Report, problem))
     }
 
-    /// What came so far outside of elements; within a long array all that stands before it.
-    pub(super) fn skeleton(&self) -> &str {
-        &self.skeleton
+    /// What stands before the first element, up to the bracket of its array: the same however much
+    /// came since.
+    pub(super) fn before_elements(&self) -> &str {
+        &self.skeleton[..self.before_elements]
     }
 
     /// The element that a document stops in or right after, as far as it came.
@@ -150,6 +154,9 @@ impl Document {
                         if self.long_array().is_some() {
                             self.skeleton.push_str(&text[from..=at]);
                             from = at + 1;
+                            if self.before_elements == 0 {
+                                self.before_elements = self.skeleton.len();
+                            }
                         }
                     }
                 }

@@ -54,7 +54,7 @@ impl Parser for JsonParser {
         let mut early = Vec::new();
         self.document.feed(text, sink, |_, raw, _| early.push(raw.to_owned()));
         if !early.is_empty() {
-            self.state.announce(self.document.skeleton(), sink);
+            self.state.announce(self.document.before_elements(), sink);
         }
         for raw in early {
             self.state.test(&raw, sink);
@@ -197,12 +197,9 @@ struct State {
 
 impl State {
     /// Tells what stands before the cases and matters to them.
-    fn announce(&mut self, skeleton: &str, sink: &mut dyn Sink) {
+    fn announce(&mut self, before: &str, sink: &mut dyn Sink) {
         self.announced = true;
-        // The skeleton so far stops in the list of cases or, in a small document, later.
-        let skeleton = repair(skeleton);
-        let whole = |end: &str| serde_json::from_str::<Facts>(&format!("{skeleton}{end}")).ok();
-        let Some(document) = ["]}", "}", ""].iter().find_map(|end| whole(end)) else {
+        let Ok(document) = serde_json::from_str::<Facts>(&format!("{}]}}", repair(before))) else {
             return;
         };
         tell_tool(&document, sink);

@@ -92,6 +92,15 @@ pub(crate) fn read(bytes: &[u8]) -> TestRun {
 
 /// Everything a run says, as text that can be compared.
 pub(crate) fn describe(run: &TestRun) -> String {
+    let mut text = describe_results(run);
+    for note in run.notes() {
+        text.push_str(&format!("{note:?}\n"));
+    }
+    text
+}
+
+/// The same without notes: their order, and which are left out, hang on what is read at once.
+pub(crate) fn describe_results(run: &TestRun) -> String {
     let mut text = format!("{:?}\n", Totals::of(run));
     for case in run.cases() {
         text.push_str(&format!("{:?} #{} {:?}\n", case.case(), case.occurrence(), case.verdict()));
@@ -104,9 +113,6 @@ pub(crate) fn describe(run: &TestRun) -> String {
     }
     for error in run.errors() {
         text.push_str(&format!("{error:?}\n"));
-    }
-    for note in run.notes() {
-        text.push_str(&format!("{note:?}\n"));
     }
     text
 }

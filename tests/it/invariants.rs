@@ -6,7 +6,7 @@ use testexec::model::{Duplicates, Source, TestRun, Totals};
 use testexec::output;
 use testexec::recorder::Recorder;
 
-use crate::common::{describe, read, read_in_pieces, render};
+use crate::common::{describe, describe_results, read, read_in_pieces, render};
 
 /// Reads a report whole and in pieces of the sizes that `piece` gives, as a file and as a live stream.
 /// The pieces must make no difference.
@@ -26,7 +26,8 @@ pub(crate) fn read_any_way(
         let whole = read_live(bytes, format, &mut || usize::MAX);
         let in_pieces = read_live(bytes, format, piece);
         let name = format.name();
-        assert_eq!(describe(&in_pieces), describe(&whole), "a live {name} stream in pieces");
+        let told = [&in_pieces, &whole].map(describe_results);
+        assert_eq!(told[0], told[1], "a live {name} stream in pieces");
     }
     whole
 }

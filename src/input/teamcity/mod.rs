@@ -32,8 +32,10 @@ impl InputFormat for TeamCity {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        let mut messages = head.text.split(MARK).skip(1);
-        messages.any(|message| message.starts_with("test"))
+        // Reports of other formats may quote such a stream.
+        let is_quoted = |line: &str| line.trim_start().starts_with(['{', '"']);
+        let has_test = |line: &str| line.split(MARK).skip(1).any(|rest| rest.starts_with("test"));
+        !head.is_markup() && head.text.lines().any(|line| has_test(line) && !is_quoted(line))
     }
 
     fn parser(&self) -> Box<dyn Parser> {
