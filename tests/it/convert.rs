@@ -335,7 +335,8 @@ fn what_is_written_is_not_read() {
     for _ in 0..2 {
         let output = place.run(&["convert", "r", "-r", "json=r/out.json"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let report: Value = serde_json::from_slice(&fs::read(place.path("r/out.json")).unwrap()).unwrap();
+        let report: Value =
+            serde_json::from_slice(&fs::read(place.path("r/out.json")).unwrap()).unwrap();
         assert_eq!(report["summary"]["total"], 1);
     }
     let output = place.run(&["convert", "r/a.xml", "-r", "junit=./r/a.xml"]);
@@ -347,7 +348,11 @@ fn what_is_written_is_not_read() {
 
 #[test]
 fn a_report_cut_short_in_a_folder_is_never_passed_over() {
-    for cut in ["<?xml version=\"1.0\"?>\n<testsui", "{\"numFailedTestSuites\":1,", "{\"uuid\":\"a\",\"name\":\"x\",\"sta"] {
+    for cut in [
+        "<?xml version=\"1.0\"?>\n<testsui",
+        "{\"numFailedTestSuites\":1,",
+        "{\"uuid\":\"a\",\"name\":\"x\",\"sta",
+    ] {
         let place = Place::new(&[("r/a.xml", PASSING), ("r/cut.json", cut)]);
         let (report, code) = place.json(&["r", "--fail-on", "failed"]);
         assert_eq!((code, report["success"].as_bool()), (2, Some(false)), "{cut}");
