@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{input, output};
 
-/// Run any project's tests and tell the truth about them.
+/// Read any test report and tell the truth about it.
 ///
 /// Works as `testexec …` and as `cargo testexec …`.
 #[derive(Debug, Parser)]
@@ -63,7 +63,7 @@ pub(super) struct ConvertArgs {
     #[arg(long, short = 'j', value_name = "N")]
     pub(super) jobs: Option<usize>,
 
-    /// Say nothing on standard error but errors
+    /// Show no progress bar
     #[arg(long, short)]
     pub(super) quiet: bool,
 }
