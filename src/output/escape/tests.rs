@@ -163,7 +163,10 @@ fn hostile_texts_are_text_everywhere() {
 #[test]
 fn the_shared_hostile_texts_are_text_everywhere() {
     #[expect(clippy::disallowed_methods, reason = "a test may look at the disk")]
-    let Ok(json) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/hostile/ci/C02_payloads.json")) else {
+    let Ok(json) = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../shared/hostile/ci/C02_payloads.json"
+    )) else {
         return;
     };
     let payloads: serde_json::Value = serde_json::from_str(&json).unwrap();
